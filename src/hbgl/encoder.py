@@ -1,0 +1,197 @@
+"""The two streams over a Hugging Face encoder.
+
+The method's long sequence ``[text][u_1..u_D][m_1..m_D]`` splits in two, because text never looks at
+labels: a text stream, encoded once, of which only each layer's keys and values are kept; and a
+label stream of a few positions that attends to them. Same numbers, about the cost of the text
+alone. Shapes: B documents, N text positions, S label positions, H heads, d width, k = d / H.
+
+The modules and weights are the Hugging Face model's own (``families.py``); here is only the order
+in which they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hbgl.attention import text_mask
+from hbgl.families import EncoderParts, Layer, encoder_parts
+
+__all__ = ["KeyValue", "TextMemory", "TwoStreamEncoder"]
+
+KeyValue = tuple[torch.Tensor, torch.Tensor]
+"""Keys and values of one layer, each [B, H, positions, k]."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMemory:
+    """An encoded batch of texts: all that the label stream needs of it."""
+
+    layers: list[KeyValue]
+    lengths: torch.Tensor
+    """[B] real text positions."""
+    visible: torch.Tensor | None
+    """[B, N] which positions are real; None where all are."""
+
+    @property
+    def width(self) -> int:
+        """N, padding included."""
+        return self.layers[0][0].shape[2]
+
+
+class TwoStreamEncoder(nn.Module):
+    """Text stream and label stream over one bare Hugging Face encoder."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.parts: EncoderParts = encoder_parts(model)
+
+    def encode_text(self, ids: torch.Tensor, lengths: torch.Tensor) -> TextMemory:
+        """Run the text stream: [B, N] token ids, [B] lengths -> keys and values of each layer.
+
+        In the last layer only keys and values are computed; the rest of it is seen by nobody.
+        """
+        hidden, visible = self._embed_text(ids, lengths)
+        bias = self._text_bias(ids.shape[1], visible)
+        layers: list[KeyValue] = []
+        for layer in self.parts.layers[:-1]:
+            key_value = self._key_value(layer, hidden)
+            layers.append(key_value)
+            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
+        layers.append(self._key_value(self.parts.layers[-1], hidden))
+        return TextMemory(layers, lengths, visible)
+
+    def first_state(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """The last state of position 0 ([CLS]): [B, N] -> [B, d], for flat classification."""
+        hidden, visible = self._embed_text(ids, lengths)
+        bias = self._text_bias(ids.shape[1], visible)
+        for layer in self.parts.layers[:-1]:
+            key_value = self._key_value(layer, hidden)
+            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
+        layer = self.parts.layers[-1]
+        key_value = self._key_value(layer, hidden)
+        first = hidden[:, :1]
+        first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
+        first = self._finish(layer, first, self._attend(layer, first, key_value, first_bias))
+        return first[:, 0]
+
+    def encode_labels(
+        self,
+        memory: TextMemory,
+        vectors: torch.Tensor,
+        offsets: torch.Tensor,
+        mask: torch.Tensor,
+        past: list[KeyValue] | None = None,
+    ) -> tuple[torch.Tensor, list[KeyValue]]:
+        """Run the label stream over an encoded text.
+
+        :param vectors: [B, S, d] label vectors, [MASK] or [SEP] embeddings.
+        :param offsets: [S] positions counted from the end of the text: h - 1 for level h.
+        :param mask: [S, P + S] who sees whom among the P cached and S new label positions.
+        :param past: each layer's keys and values of the P label positions already there.
+        :returns: [B, S, d] last states, and each layer's keys and values of all P + S positions.
+        """
+        positions = memory.lengths[:, None] + offsets[None, :]
+        hidden = self._embed(vectors, positions, segment=1)
+        bias = self._label_bias(memory, positions, mask, past)
+        cache: list[KeyValue] = []
+        for number, layer in enumerate(self.parts.layers):
+            text_key, text_value = memory.layers[number]
+            key, value = self._key_value(layer, hidden)
+            if past is not None:
+                key = torch.cat([past[number][0], key], dim=2)
+                value = torch.cat([past[number][1], value], dim=2)
+            cache.append((key, value))
+            everything = (torch.cat([text_key, key], dim=2), torch.cat([text_value, value], dim=2))
+            hidden = self._finish(layer, hidden, self._attend(layer, hidden, everything, bias))
+        return hidden, cache
+
+    def _embed(self, vectors: torch.Tensor, positions: torch.Tensor, segment: int) -> torch.Tensor:
+        """Vectors [B, S, d] plus segment and position embeddings, normalised as the encoder does."""
+        parts = self.parts
+        summed = vectors + parts.position_embeddings(positions + parts.position_offset)
+        if parts.segment_embeddings is not None:
+            # RoBERTa has a single segment: labels then share the text's.
+            known = min(segment, parts.segment_embeddings.num_embeddings - 1)
+            summed = summed + parts.segment_embeddings.weight[known]
+        embedded: torch.Tensor = parts.embedding_dropout(parts.embedding_norm(summed))
+        return embedded
+
+    def _embed_text(
+        self, ids: torch.Tensor, lengths: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        positions = torch.arange(ids.shape[1], device=ids.device)[None, :]
+        hidden = self._embed(self.parts.word_embeddings(ids), positions, segment=0)
+        return hidden, text_mask(lengths, ids.shape[1])
+
+    def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
+        """The attention mask of text among text: boolean [B, 1, 1, N], MPNet [B, H, N, N] float."""
+        mask = None if visible is None else visible[:, None, None, :]
+        if self.parts.relative_bias is None:
+            return mask
+        device = self.parts.word_embeddings.weight.device
+        places = torch.arange(width, device=device)
+        relative = self.parts.relative_bias(places[None, :] - places[:, None])  # [N, N, H]
+        bias = relative.permute(2, 0, 1)[None]
+        return bias if mask is None else bias.masked_fill(~mask, float("-inf"))
+
+    def _label_bias(
+        self,
+        memory: TextMemory,
+        positions: torch.Tensor,
+        mask: torch.Tensor,
+        past: list[KeyValue] | None,
+    ) -> torch.Tensor:
+        """The attention mask of labels over text and labels, [B or 1, 1 or H, S, N + P + S]."""
+        batch, new = positions.shape
+        past_count = 0 if past is None else past[0][0].shape[2]
+        visible = memory.visible
+        if visible is None:
+            visible = mask.new_ones(1, memory.width)
+        text_part = visible[:, None, None, :].expand(-1, 1, new, -1)
+        label_part = mask[None, None].expand(text_part.shape[0], 1, -1, -1)
+        together = torch.cat([text_part, label_part], dim=3)
+        if self.parts.relative_bias is None:
+            return together
+        text_places = torch.arange(memory.width, device=positions.device).expand(batch, -1)
+        # Cached positions are u_1..u_P: they follow the text one by one.
+        past_places = memory.lengths[:, None] + torch.arange(past_count, device=positions.device)
+        keys = torch.cat([text_places, past_places, positions], dim=1)
+        relative = self.parts.relative_bias(keys[:, None, :] - positions[:, :, None])
+        return relative.permute(0, 3, 1, 2).masked_fill(~together, float("-inf"))
+
+    def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
+        return self._split(layer.key(hidden)), self._split(layer.value(hidden))
+
+    def _attend(
+        self, layer: Layer, queries: torch.Tensor, key_value: KeyValue, bias: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
+        query = self._split(layer.query(queries))
+        key, value = key_value
+        if bias is not None and bias.is_floating_point():
+            bias = bias.to(query.dtype)
+        dropout = layer.attention_dropout.p if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(query, key, value, bias, dropout)
+        batch, heads, places, width = mixed.shape
+        output: torch.Tensor = layer.attention_output(
+            mixed.transpose(1, 2).reshape(batch, places, heads * width)
+        )
+        return output
+
+    @staticmethod
+    def _finish(layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """Residual and feed-forward of one layer."""
+        hidden = layer.attention_norm(hidden + layer.hidden_dropout(attended))
+        fed = layer.narrow(layer.activation(layer.widen(hidden)))
+        finished: torch.Tensor = layer.output_norm(hidden + layer.hidden_dropout(fed))
+        return finished
+
+    def _split(self, projected: torch.Tensor) -> torch.Tensor:
+        """[B, S, d] -> [B, H, S, k]."""
+        batch, places, _ = projected.shape
+        return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
