@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SOURCES := src tests tools benchmarks
 
-.PHONY: demo test test-slow lint types imports pytest docs fmt clean
+.PHONY: demo test test-slow lint types imports pytest docs fmt lock clean
 .DEFAULT_GOAL := test
 
 # torch first and by its exact version, so that a local build of it is taken where there is one.
@@ -44,6 +44,11 @@ docs: $(INSTALLED)  ## write docs/cli.md and the number tables anew
 fmt: $(INSTALLED)
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
+
+lock: $(INSTALLED)  ## resolve constraints.txt anew, keeping the versions that still fit
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q --universal --python-version 3.10 --all-extras --no-annotate \
+	  --custom-compile-command "make lock" pyproject.toml -o constraints.txt
 
 clean:
 	rm -rf build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
