@@ -1,0 +1,24 @@
+"""Taxonomies: the labels, how they hang together, and the only reader of them.
+
+Read in this order: `names` (what a label may be called), `draft` (what a source says), `validate`
+(all faults at once), `structure` (the taxonomy), then the formats.
+"""
+
+from hbgl.taxonomy.formats import NAMES_FILE, Format, names_text, read_taxonomy, write_taxonomy
+from hbgl.taxonomy.names import PATH_SEPARATOR, ROOT
+from hbgl.taxonomy.paths import Repeated
+from hbgl.taxonomy.structure import Taxonomy
+from hbgl.taxonomy.text_formats import tsv_text
+
+__all__ = [
+    "NAMES_FILE",
+    "PATH_SEPARATOR",
+    "ROOT",
+    "Format",
+    "Repeated",
+    "Taxonomy",
+    "names_text",
+    "read_taxonomy",
+    "tsv_text",
+    "write_taxonomy",
+]
