@@ -1,0 +1,135 @@
+"""The global stage: label vectors learn the taxonomy by predicting masked labels.
+
+The labels are one sentence through the frozen backbone, where a label sees itself, its parents and
+its children; some are replaced by [MASK], and the states of those are to pick the right label
+vectors among all. Gradients reach only the label vectors, through the input and as the head.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from hbgl.backbones import Backbone
+from hbgl.families import encoder_parts
+from hbgl.label_embeddings.dense import DenseEncoder
+from hbgl.label_embeddings.frozen import FrozenEncoder, frozen
+from hbgl.label_embeddings.graph import label_graph
+from hbgl.label_embeddings.loss import masked_loss
+from hbgl.label_embeddings.masking import MaskedRows, draw_masks, leaf_groups
+from hbgl.precision import autocast_dtype
+from hbgl.settings import GlobalStage
+from hbgl.taxonomy import Taxonomy
+
+__all__ = ["GlobalStageReport", "train_label_vectors"]
+
+Path = Literal["dense", "edges"]
+PLACES_AT_ONCE = 1 << 14
+"""Labels times masks of one forward pass; the masks of a step beyond that accumulate."""
+
+
+@dataclass(slots=True)
+class GlobalStageReport:
+    """What a global stage did."""
+
+    path: Path
+    """dense: attention matrices; edges: attention along the taxonomy's edges."""
+    losses: list[float] = field(default_factory=list)
+    """Per step: binary cross-entropy summed over all labels, mean over the masked ones."""
+    seconds: float = 0.0
+
+
+class _Encoder(Protocol):
+    def states(
+        self, vectors: torch.Tensor, masks: torch.Tensor, rows: MaskedRows
+    ) -> torch.Tensor: ...
+
+
+def train_label_vectors(
+    taxonomy: Taxonomy,
+    backbone: Backbone,
+    settings: GlobalStage,
+    vectors: torch.Tensor,
+    *,
+    seed: int,
+    device: torch.device | str | None = None,
+    precision: str = "auto",
+    path: Literal["auto", "dense", "edges"] = "auto",
+    progress: Callable[[int, float], None] | None = None,
+) -> tuple[torch.Tensor, GlobalStageReport]:
+    """Train label vectors on the taxonomy alone; the backbone comes back bit-identical.
+
+    The loss of a step is the paper's sum over masked rows and columns, divided by the number of
+    masked rows over all masks of the step, so that a learning rate means the same for any number
+    of labels and masks.
+
+    :param vectors: [L, d] first vectors; left as they are.
+    :param seed: the masks are a pure function of it and the step.
+    :param device: where to compute; default: where the backbone is.
+    :param precision: ``auto``, ``float32`` or ``bfloat16``.
+    :param progress: called after each step with its number, from 1, and its loss.
+    :returns: float32 [L, d] on the CPU, and a report.
+    :raises UsageError: if the taxonomy has more levels than the backbone has positions.
+    """
+    parts = encoder_parts(backbone.model)
+    place = torch.device(device) if device is not None else parts.word_embeddings.weight.device
+    graph = label_graph(taxonomy, settings.attention, parts.max_positions)
+    report = GlobalStageReport("dense")
+    started = time.perf_counter()
+    with frozen(backbone.model, place):
+        encoder = FrozenEncoder(backbone, settings.segment)
+        states: _Encoder = DenseEncoder(encoder, taxonomy, graph, settings.attention)
+        trained = vectors.detach().to(place, torch.float32, copy=True).requires_grad_()
+        stage = _Stage(taxonomy, states, trained, autocast_dtype(precision, place))
+        optimizer = torch.optim.Adam([trained], lr=settings.learning_rate)
+        for step in range(settings.steps):
+            masks = draw_masks(len(taxonomy), settings, seed, step)
+            optimizer.zero_grad()
+            loss = stage.backward(masks)
+            optimizer.step()
+            report.losses.append(loss)
+            if progress is not None:
+                progress(step + 1, loss)
+    report.seconds = time.perf_counter() - started
+    return trained.detach().cpu(), report
+
+
+class _Stage:
+    """Loss and gradient of one step."""
+
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        encoder: _Encoder,
+        vectors: torch.Tensor,
+        dtype: torch.dtype | None,
+    ) -> None:
+        self._groups = leaf_groups(taxonomy)
+        self._encoder, self._vectors, self._dtype = encoder, vectors, dtype
+
+    def backward(self, masks: npt.NDArray[np.bool_]) -> float:
+        """Add the gradient of a step's masks [B, L] to the vectors; the loss."""
+        total, loss = int(masks.sum()), 0.0
+        at_once = max(1, PLACES_AT_ONCE // masks.shape[1])
+        for first in range(0, len(masks), at_once):
+            share = self._loss(masks[first : first + at_once]) / total
+            share.backward()  # type: ignore[no-untyped-call]
+            loss += float(share.detach())
+        return loss
+
+    def _loss(self, masks: npt.NDArray[np.bool_]) -> torch.Tensor:
+        device = self._vectors.device
+        rows = MaskedRows.of(self._groups, masks)
+        with torch.autocast(device.type, dtype=self._dtype, enabled=self._dtype is not None):
+            states = self._encoder.states(self._vectors, torch.from_numpy(masks).to(device), rows)
+        weight, row, label = (
+            torch.from_numpy(part).to(device)
+            for part in (rows.weight, rows.target_row, rows.target_label)
+        )
+        return masked_loss(states, self._vectors, weight, row, label, self._dtype)
