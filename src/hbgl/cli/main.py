@@ -48,12 +48,12 @@ COMMANDS: dict[str, LazyCommand] = {
 class CommandGroup(TyperGroup):
     """The top-level group: placeholders in its help, the true command once it is called."""
 
-    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - passed through to typer
+    def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for name, lazy in COMMANDS.items():
             self.add_command(TyperCommand(name, help=lazy.help, rich_markup_mode=None))
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:  # noqa: ANN401
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         """Import the command that ``args`` name."""
         name, command, rest = super().resolve_command(ctx, args)
         if name in COMMANDS:
