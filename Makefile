@@ -29,7 +29,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy $(SOURCES)
 
 imports: $(INSTALLED)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 pytest: $(INSTALLED)
 	$(BIN)/pytest --cov --cov-report=term:skip-covered
