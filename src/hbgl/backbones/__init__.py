@@ -14,8 +14,10 @@ from hbgl.backbones.backbone import (
     backbone_config,
     backbone_from_config,
     load_backbone,
+    read_backbone,
 )
-from hbgl.backbones.sources import KNOWN, Located, locate_backbone
+from hbgl.backbones.cache import Located
+from hbgl.backbones.sources import KNOWN, locate_backbone
 
 __all__ = [
     "KNOWN",
@@ -27,4 +29,5 @@ __all__ = [
     "backbone_from_config",
     "load_backbone",
     "locate_backbone",
+    "read_backbone",
 ]

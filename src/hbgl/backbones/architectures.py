@@ -138,10 +138,12 @@ def check_model_type(model_type: object, where: str) -> Architecture:
     """
     architecture = ARCHITECTURES.get(model_type) if isinstance(model_type, str) else None
     if architecture is None:
-        found = f"model type {model_type!r}" if model_type is not None else "no model type"
-        raise BackboneError(
-            f"{where}: {found} is not supported; choose an encoder of type {', '.join(MODEL_TYPES)}"
+        found = (
+            "names no model type, so it is not the configuration of a Hugging Face checkpoint"
+            if model_type is None
+            else f"model type {model_type!r} is not supported"
         )
+        raise BackboneError(f"{where}: {found}; choose an encoder of type {', '.join(MODEL_TYPES)}")
     return architecture
 
 

@@ -19,6 +19,7 @@ from hbgl.backbones.architectures import (
     encoder_config,
     encoder_fields,
 )
+from hbgl.backbones.cache import Located
 from hbgl.backbones.sources import locate_backbone
 from hbgl.backbones.tokenization import (
     SpecialTokens,
@@ -29,7 +30,13 @@ from hbgl.backbones.tokenization import (
 from hbgl.backbones.weights import load_encoder
 from hbgl.errors import BackboneError
 
-__all__ = ["Backbone", "backbone_config", "backbone_from_config", "load_backbone"]
+__all__ = [
+    "Backbone",
+    "backbone_config",
+    "backbone_from_config",
+    "load_backbone",
+    "read_backbone",
+]
 
 
 @dataclass(slots=True)
@@ -66,7 +73,15 @@ def load_backbone(name: str, *, cache: Path | None = None, offline: bool = False
     Raises:
         BackboneError: not found, not what it should be, or of a type that does not fit.
     """
-    located = locate_backbone(name, cache=cache, offline=offline)
+    return read_backbone(locate_backbone(name, cache=cache, offline=offline))
+
+
+def read_backbone(located: Located) -> Backbone:
+    """Load a located checkpoint.
+
+    Raises:
+        BackboneError: damaged, incomplete, or of a type that does not fit.
+    """
     raw_config = read_json_object(located.folder / "config.json")
     model, transform = load_encoder(located.folder, raw_config)
     tokenizer, special = read_tokenizer(

@@ -1,7 +1,8 @@
 """Downloads on disk: complete and verified, or absent.
 
-Each entry is a folder with ``ORIGIN.json``: where it came from and the SHA-256 of each file. It is
-written beside and renamed, so that processes that fetch the same backbone at once do not meet.
+Each entry is a folder with ``ORIGIN.json``: its name, where it came from, and the SHA-256 of each
+file. It is written beside and renamed, so that processes that fetch the same backbone at once do
+not meet. An entry can be copied anywhere and still be verified.
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from hbgl.backbones.tokenization import read_json_object
 from hbgl.backbones.weights import WEIGHTS_FILE
 from hbgl.errors import BackboneError
 
-__all__ = ["Cache", "CacheEntry", "default_cache", "file_sha256"]
+__all__ = [
+    "ORIGIN_FILE",
+    "Cache",
+    "Located",
+    "WrongContentError",
+    "default_cache",
+    "file_sha256",
+    "read_entry",
+]
 
-_ORIGIN_FILE = "ORIGIN.json"
+ORIGIN_FILE = "ORIGIN.json"
 _RENAME_ATTEMPTS = 10
 
 
@@ -49,13 +58,38 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
-    """A verified folder in the cache."""
+class WrongContentError(BackboneError):
+    """A file is there, and is not the one it should be."""
 
+    def __init__(self, path: Path, found: str, expected: str) -> None:
+        super().__init__(f"{path}: SHA-256 is {found}, expected {expected}; not used")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A checkpoint folder whose weights were verified."""
+
+    name: str
     folder: Path
     origin: str
+    """Where it came from, without local paths."""
     sha256: str
+    """Of model.safetensors."""
+
+
+def read_entry(folder: Path) -> Located:
+    """Read ``ORIGIN.json`` and check every file that it lists.
+
+    Raises:
+        BackboneError: a file is damaged or gone; names it.
+    """
+    record = read_json_object(folder / ORIGIN_FILE)
+    digests = _digests(record, folder)
+    for name, expected in digests.items():
+        found = file_sha256(folder / name)
+        if found != expected:
+            raise WrongContentError(folder / name, found, expected)
+    return Located(str(record["name"]), folder, str(record["origin"]), digests[WEIGHTS_FILE])
 
 
 class Cache:
@@ -68,27 +102,17 @@ class Cache:
         """Where the entry of a key (``owner/name@revision``) is or would be."""
         return self.root / key.replace("/", "--")
 
-    def find(self, key: str) -> CacheEntry | None:
+    def find(self, key: str) -> Located | None:
         """Return the entry after checking every file, None if there is none.
 
         Raises:
             BackboneError: a file of the entry is damaged or gone; names it.
         """
         folder = self.folder(key)
-        if not folder.is_dir():
-            return None
-        record = read_json_object(folder / _ORIGIN_FILE)
-        digests = _digests(record, folder)
-        for name, expected in digests.items():
-            found = file_sha256(folder / name)
-            if found != expected:
-                raise BackboneError(
-                    f"{folder / name}: SHA-256 is {found}, expected {expected}; the file is damaged"
-                )
-        return CacheEntry(folder, str(record.get("origin", "cache")), digests[WEIGHTS_FILE])
+        return read_entry(folder) if folder.is_dir() else None
 
     @contextmanager
-    def partial(self, key: str) -> Iterator[Path]:
+    def partial(self) -> Iterator[Path]:
         """Give an empty folder on the cache's file system; it is removed if not stored.
 
         Raises:
@@ -108,30 +132,30 @@ class Cache:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def store(self, partial: Path, key: str, origin: str) -> CacheEntry:
-        """Move a filled partial folder into its place; an intact entry there is kept instead.
+    def store(self, partial: Path, key: str, name: str, origin: str) -> Located:
+        """Move a filled partial folder into its place; an equal entry there is kept instead.
 
         Raises:
             BackboneError: the place cannot be written to.
         """
         digests = {path.name: file_sha256(path) for path in sorted(partial.iterdir())}
-        record = {"origin": origin, "sha256": digests}
-        (partial / _ORIGIN_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        record = {"name": name, "origin": origin, "sha256": digests}
+        (partial / ORIGIN_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         for _ in range(_RENAME_ATTEMPTS):
             try:
                 partial.rename(self.folder(key))
             except OSError as error:
                 reason = error.strerror
             else:
-                return CacheEntry(self.folder(key), origin, digests[WEIGHTS_FILE])
+                return Located(name, self.folder(key), origin, digests[WEIGHTS_FILE])
             # Something is there: another process was faster, or an entry that was found damaged.
             entry = self._intact(key)
-            if entry is not None:
+            if entry is not None and entry.sha256 == digests[WEIGHTS_FILE]:
                 return entry
             self._remove(key)
         raise BackboneError(f"{self.folder(key)}: cannot be written ({reason}); remove it")
 
-    def _intact(self, key: str) -> CacheEntry | None:
+    def _intact(self, key: str) -> Located | None:
         try:
             return self.find(key)
         except BackboneError:
@@ -139,7 +163,7 @@ class Cache:
 
     def _remove(self, key: str) -> None:
         """Move the entry aside before deleting it, so that nobody reads half of it."""
-        with self.partial(key) as trash:
+        with self.partial() as trash:
             try:
                 self.folder(key).rename(trash / "entry")
             except FileNotFoundError:
@@ -153,6 +177,10 @@ class Cache:
 
 def _digests(record: dict[str, Any], folder: Path) -> dict[str, str]:
     digests = record.get("sha256")
-    if not isinstance(digests, dict) or WEIGHTS_FILE not in digests:
-        raise BackboneError(f"{folder / _ORIGIN_FILE}: incomplete; remove {folder}")
+    if (
+        not isinstance(digests, dict)
+        or WEIGHTS_FILE not in digests
+        or not {"name", "origin"} <= record.keys()
+    ):
+        raise BackboneError(f"{folder / ORIGIN_FILE}: incomplete; remove {folder}")
     return {str(name): str(digest) for name, digest in digests.items()}

