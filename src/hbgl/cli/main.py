@@ -42,6 +42,7 @@ class LazyCommand:
 COMMANDS: dict[str, LazyCommand] = {
     "data": LazyCommand("hbgl.cli.data", "app", "Prepare, check, split and list corpora."),
     "taxonomy": LazyCommand("hbgl.cli.taxonomy", "app", "Check, show and convert taxonomies."),
+    "backbone": LazyCommand("hbgl.cli.backbone", "app", "Fetch and show encoders beforehand."),
 }
 
 
