@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -26,6 +26,7 @@ __all__ = [
     "CorpusFolder",
     "bundled_path",
     "copy_bundled",
+    "new_corpus_folder",
     "open_corpus",
 ]
 
@@ -134,21 +135,35 @@ def copy_bundled(name: str, destination: Path) -> Path:
         UsageError: the destination exists and is not empty.
     """
     source = bundled_path(name)
-    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
-        raise UsageError(f"{destination}: exists already; name a new or empty folder")
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{destination.name}-", dir=destination.parent))
-    try:
+    with new_corpus_folder(destination) as beside:
         for file in sorted(source.iterdir()):
             if file.is_file():
                 shutil.copyfile(file, beside / file.name)
-        beside.chmod(0o777 & ~_current_umask())
+    return destination
+
+
+@contextmanager
+def new_corpus_folder(destination: Path) -> Iterator[Path]:
+    """Yield a folder beside the destination that takes its place once the block has ended.
+
+    After an error inside the block nothing is left.
+
+    Raises:
+        UsageError: the destination exists and is not empty.
+    """
+    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
+        raise UsageError(f"{destination}: exists already; name a new or an empty folder")
+    beside = destination.absolute().parent / f".{destination.name}-{os.getpid()}"
+    try:
+        beside.mkdir(parents=True)
+        yield beside
         if destination.exists():
             destination.rmdir()
         beside.rename(destination)
+    except OSError as error:
+        raise CorpusError(f"{destination}: cannot be written ({error})") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return destination
 
 
 def _records_file(folder: Path, stem: str) -> Path | None:
@@ -158,10 +173,3 @@ def _records_file(folder: Path, stem: str) -> Path | None:
         names = " and ".join(file.name for file in present)
         raise CorpusError(f"{folder}: has both {names}; keep one of them")
     return present[0] if present else None
-
-
-def _current_umask() -> int:
-    # mkdtemp makes private folders; the copy gets the permissions a plain mkdir would give.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
