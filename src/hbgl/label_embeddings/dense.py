@@ -7,6 +7,8 @@ same mask. Shapes: B masks, S places, H heads, d width.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn import functional
 
@@ -35,10 +37,13 @@ class DenseEncoder:
             encoder.parts, torch.from_numpy(matrix(taxonomy)).to(device), self._positions
         )
 
-    def states(self, vectors: torch.Tensor, masks: torch.Tensor, rows: MaskedRows) -> torch.Tensor:
+    def states(
+        self, vectors: torch.Tensor, masks: npt.NDArray[np.bool_], rows: MaskedRows
+    ) -> torch.Tensor:
         """The last states of the rows: vectors [L, d], masks [B, L] -> [R, d]."""
         encoder = self._encoder
-        labels = torch.where(masks[:, :, None], encoder.mask_vector, vectors)  # [B, L, d]
+        masked = torch.from_numpy(masks).to(encoder.device)[:, :, None]
+        labels = torch.where(masked, encoder.mask_vector, vectors)  # [B, L, d]
         if self._graph.first:
             start, end = (vector.expand(len(masks), 1, -1) for vector in encoder.end_vectors)
             labels = torch.cat([start, labels, end], dim=1)  # [B, S, d]

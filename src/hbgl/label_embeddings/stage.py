@@ -19,6 +19,7 @@ import torch
 from hbgl.backbones import Backbone
 from hbgl.families import encoder_parts
 from hbgl.label_embeddings.dense import DenseEncoder
+from hbgl.label_embeddings.edges import EdgeEncoder
 from hbgl.label_embeddings.frozen import FrozenEncoder, frozen
 from hbgl.label_embeddings.graph import label_graph
 from hbgl.label_embeddings.loss import masked_loss
@@ -30,6 +31,8 @@ from hbgl.taxonomy import Taxonomy
 __all__ = ["GlobalStageReport", "train_label_vectors"]
 
 Path = Literal["dense", "edges"]
+DENSE_LABELS = 256
+"""Up to so many labels attention matrices are the faster way."""
 PLACES_AT_ONCE = 1 << 14
 """Labels times masks of one forward pass; the masks of a step beyond that accumulate."""
 
@@ -47,7 +50,7 @@ class GlobalStageReport:
 
 class _Encoder(Protocol):
     def states(
-        self, vectors: torch.Tensor, masks: torch.Tensor, rows: MaskedRows
+        self, vectors: torch.Tensor, masks: npt.NDArray[np.bool_], rows: MaskedRows
     ) -> torch.Tensor: ...
 
 
@@ -80,11 +83,16 @@ def train_label_vectors(
     parts = encoder_parts(backbone.model)
     place = torch.device(device) if device is not None else parts.word_embeddings.weight.device
     graph = label_graph(taxonomy, settings.attention, parts.max_positions)
-    report = GlobalStageReport("dense")
+    small = len(taxonomy) <= DENSE_LABELS
+    report = GlobalStageReport(path if path != "auto" else "dense" if small else "edges")
     started = time.perf_counter()
     with frozen(backbone.model, place):
         encoder = FrozenEncoder(backbone, settings.segment)
-        states: _Encoder = DenseEncoder(encoder, taxonomy, graph, settings.attention)
+        states: _Encoder = (
+            DenseEncoder(encoder, taxonomy, graph, settings.attention)
+            if report.path == "dense"
+            else EdgeEncoder(encoder, graph)
+        )
         trained = vectors.detach().to(place, torch.float32, copy=True).requires_grad_()
         stage = _Stage(taxonomy, states, trained, autocast_dtype(precision, place))
         optimizer = torch.optim.Adam([trained], lr=settings.learning_rate)
@@ -127,7 +135,7 @@ class _Stage:
         device = self._vectors.device
         rows = MaskedRows.of(self._groups, masks)
         with torch.autocast(device.type, dtype=self._dtype, enabled=self._dtype is not None):
-            states = self._encoder.states(self._vectors, torch.from_numpy(masks).to(device), rows)
+            states = self._encoder.states(self._vectors, masks, rows)
         weight, row, label = (
             torch.from_numpy(part).to(device)
             for part in (rows.weight, rows.target_row, rows.target_label)
