@@ -67,18 +67,26 @@ def test_help_imports_nothing_heavy() -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.skipif(os.name != "posix", reason="counts processor time as POSIX does")
 def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
-    """``hbgl --help`` answers in under half a second; the best of five, the machine may be busy."""
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
+    """``hbgl --help`` takes under half a second of processor time, and so on an idle machine.
+
+    The best of five: a busy machine makes even processor time longer.
+    """
+    costs: list[float] = []
+    start = time.perf_counter()
+    while len(costs) < 5 and min(costs, default=1.0) >= 0.5:
+        before = os.times()
         subprocess.run([sys.executable, "-m", "hbgl", "--help"], check=True, capture_output=True)
-        seconds.append(time.perf_counter() - start)
-        if min(seconds) < 0.5:
-            break
+        after = os.times()
+        costs.append(
+            after.children_user + after.children_system
+            - before.children_user - before.children_system
+        )  # fmt: skip
+    seconds = (time.perf_counter() - start) / len(costs)
     with capsys.disabled():
-        sys.stdout.write(f"[hbgl --help: {min(seconds):.2f} s]")
-    assert min(seconds) < 0.5
+        sys.stdout.write(f"[hbgl --help: {min(costs):.2f} s, by the clock {seconds:.2f} s]")
+    assert min(costs) < 0.5
 
 
 def test_help_lists_every_command_without_importing_it(
