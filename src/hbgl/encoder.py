@@ -50,13 +50,22 @@ class TwoStreamEncoder(nn.Module):
         self.model = model
         self.parts: EncoderParts = encoder_parts(model)
 
-    def encode_text(self, ids: torch.Tensor, lengths: torch.Tensor) -> TextMemory:
-        """Run the text stream: [B, N] token ids, [B] lengths -> keys and values of each layer.
+    def look_up(self, ids: torch.Tensor, special: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Word embeddings of texts [B, N] -> [B, N, d] and of special tokens -> [S, d].
+
+        In one look-up, because each one costs a gradient of the size of the vocabulary.
+        """
+        together = torch.cat([ids.flatten(), ids.new_tensor(special)])
+        vectors = self.parts.word_embeddings(together)
+        return vectors[: ids.numel()].view(*ids.shape, -1), vectors[ids.numel() :]
+
+    def encode_text(self, words: torch.Tensor, lengths: torch.Tensor) -> TextMemory:
+        """Run the text stream: [B, N, d] word embeddings, [B] lengths -> each layer's keys, values.
 
         In the last layer only keys and values are computed; the rest of it is seen by nobody.
         """
-        hidden, visible = self._embed_text(ids, lengths)
-        bias = self._text_bias(ids.shape[1], visible)
+        hidden, visible = self._embed_text(words, lengths)
+        bias = self._text_bias(words.shape[1], visible)
         layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
             key_value = self._key_value(layer, hidden)
@@ -65,10 +74,10 @@ class TwoStreamEncoder(nn.Module):
         layers.append(self._key_value(self.parts.layers[-1], hidden))
         return TextMemory(layers, lengths, visible)
 
-    def first_state(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """The last state of position 0 ([CLS]): [B, N] -> [B, d], for flat classification."""
-        hidden, visible = self._embed_text(ids, lengths)
-        bias = self._text_bias(ids.shape[1], visible)
+    def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
+        hidden, visible = self._embed_text(words, lengths)
+        bias = self._text_bias(words.shape[1], visible)
         for layer in self.parts.layers[:-1]:
             key_value = self._key_value(layer, hidden)
             hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
@@ -119,14 +128,18 @@ class TwoStreamEncoder(nn.Module):
             known = min(segment, parts.segment_embeddings.num_embeddings - 1)
             summed = summed + parts.segment_embeddings.weight[known]
         embedded: torch.Tensor = parts.embedding_dropout(parts.embedding_norm(summed))
+        device = embedded.device.type
+        if torch.is_autocast_enabled(device):
+            # Left in float32, every product would cast its input anew and every sum widen it back.
+            embedded = embedded.to(torch.get_autocast_dtype(device))
         return embedded
 
     def _embed_text(
-        self, ids: torch.Tensor, lengths: torch.Tensor
+        self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        positions = torch.arange(ids.shape[1], device=ids.device)[None, :]
-        hidden = self._embed(self.parts.word_embeddings(ids), positions, segment=0)
-        return hidden, text_mask(lengths, ids.shape[1])
+        positions = torch.arange(words.shape[1], device=words.device)[None, :]
+        hidden = self._embed(words, positions, segment=0)
+        return hidden, text_mask(lengths, words.shape[1])
 
     def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
         """The attention mask of text among text: boolean [B, 1, 1, N], MPNet [B, H, N, N] float."""

@@ -1,0 +1,92 @@
+"""Predictions over a tokenised corpus, in batches by length, in corpus order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix
+
+from hbgl.batching import TokenizedTexts, collate, prediction_batches
+from hbgl.methods import Method
+from hbgl.metrics import LabelCounts
+from hbgl.precision import autocast
+
+__all__ = ["LabelledTexts", "count_labels", "label_matrix", "predict_batches"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTexts:
+    """A tokenised corpus with its labels."""
+
+    texts: TokenizedTexts
+    gold: csr_matrix
+    """[documents, L] boolean."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def label_matrix(label_ids: list[np.ndarray], labels: int) -> csr_matrix:
+    """Ids of each document's labels -> [documents, L] boolean."""
+    offsets = np.zeros(len(label_ids) + 1, dtype=np.int64)
+    np.cumsum([len(ids) for ids in label_ids], out=offsets[1:])
+    columns = np.concatenate(label_ids) if label_ids else np.zeros(0, dtype=np.int64)
+    return csr_matrix(
+        (np.ones(len(columns), dtype=bool), columns, offsets), shape=(len(label_ids), labels)
+    )
+
+
+def predict_batches(
+    method: Method,
+    texts: TokenizedTexts,
+    thresholds: torch.Tensor,
+    *,
+    device: torch.device,
+    precision: str,
+    token_budget: int,
+    share: tuple[int, int] = (0, 1),
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Document indices, probabilities [B, L] and choices [B, L] of batch after batch.
+
+    :param share: (process, processes): every process takes its batches of the same list.
+    """
+    process, processes = share
+    thresholds = thresholds.to(device)
+    with autocast(precision, device):
+        for number, indices in enumerate(prediction_batches(texts.lengths, token_budget)):
+            if number % processes != process:
+                continue
+            batch = collate(texts, indices, method.pad_id).to(device)
+            decoded = method.predict(batch, thresholds)
+            yield indices, decoded.probabilities.cpu().numpy(), decoded.chosen.cpu().numpy()
+
+
+def count_labels(
+    method: Method,
+    corpus: LabelledTexts,
+    thresholds: torch.Tensor,
+    *,
+    device: torch.device,
+    precision: str,
+    token_budget: int,
+    share: tuple[int, int] = (0, 1),
+    on_batch: Callable[[int], None] | None = None,
+) -> LabelCounts:
+    """What the F1 scores are made of, counted over (a process's share of) a corpus."""
+    counts = LabelCounts(corpus.gold.shape[1])
+    for indices, _, chosen in predict_batches(
+        method,
+        corpus.texts,
+        thresholds,
+        device=device,
+        precision=precision,
+        token_budget=token_budget,
+        share=share,
+    ):
+        counts.update(corpus.gold[indices], csr_matrix(chosen))
+        if on_batch is not None:
+            on_batch(len(indices))
+    return counts

@@ -1,0 +1,47 @@
+"""The methods behind one set of calls: ``forward(batch)`` is the loss, ``predict`` the answers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from hbgl.backbones import Backbone
+from hbgl.batching import Batch
+from hbgl.methods.multilabel import Multilabel
+from hbgl.model import HBGL, Decoded
+from hbgl.settings import ModelSettings
+from hbgl.taxonomy import Taxonomy
+
+__all__ = ["Method", "build_method"]
+
+
+class Method(Protocol):
+    """What training and prediction need of a model; both classes here are ``nn.Module``s."""
+
+    pad_id: int
+
+    @property
+    def max_length(self) -> int:
+        """Longest text in tokens."""
+
+    def label_parameters(self) -> list[nn.Parameter]:
+        """Parameters that belong to labels."""
+
+    def __call__(self, batch: Batch) -> torch.Tensor:
+        """The loss of a batch."""
+
+    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
+        """Probabilities and chosen labels of a batch."""
+
+
+def build_method(
+    backbone: Backbone, taxonomy: Taxonomy, settings: ModelSettings, vectors: torch.Tensor | None
+) -> HBGL | Multilabel:
+    """The model that the settings name; ``vectors`` [L, d] are HBGL's initial label vectors."""
+    if settings.method == "multilabel":
+        return Multilabel(backbone, taxonomy, settings)
+    if vectors is None:
+        vectors = torch.zeros(len(taxonomy), backbone.model.config.hidden_size)
+    return HBGL(backbone, taxonomy, settings, vectors)

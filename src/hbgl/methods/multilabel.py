@@ -1,0 +1,76 @@
+"""The flat baseline: a linear layer over all labels on the last state of [CLS].
+
+It runs through the same encoder, batches and loop as HBGL, so that a difference in scores is the
+method's. Its last layer, too, is computed for the one position that is used.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hbgl.backbones import Backbone
+from hbgl.batching import Batch
+from hbgl.encoder import TwoStreamEncoder
+from hbgl.errors import UsageError
+from hbgl.model import Decoded
+from hbgl.settings import ModelSettings
+from hbgl.taxonomy import Taxonomy
+
+__all__ = ["Multilabel"]
+
+_HEAD_STD = 0.02
+"""BERT's own initial standard deviation."""
+
+
+class Multilabel(nn.Module):
+    """Each label on its own from [CLS]: ``sigmoid(W state + b)``."""
+
+    def __init__(self, backbone: Backbone, taxonomy: Taxonomy, settings: ModelSettings) -> None:
+        """Take over the backbone's modules; the head starts at random."""
+        super().__init__()
+        self.encoder = TwoStreamEncoder(backbone.model)
+        self.head = nn.Linear(self.encoder.parts.hidden_size, len(taxonomy))
+        nn.init.normal_(self.head.weight, std=_HEAD_STD)
+        nn.init.zeros_(self.head.bias)
+        self.settings = settings
+        self.pad_id = backbone.pad_id
+
+    @property
+    def max_length(self) -> int:
+        """Longest text in tokens."""
+        room = self.encoder.parts.max_positions
+        return min(self.settings.max_length or room, room)
+
+    def label_parameters(self) -> list[nn.Parameter]:
+        """The head."""
+        return [self.head.weight, self.head.bias]
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Binary cross-entropy, summed (or averaged) over labels, averaged over documents."""
+        if batch.gold is None:
+            raise UsageError("training needs labels, and this batch has none")
+        logits = self.logits(batch)
+        entropies = functional.binary_cross_entropy_with_logits(
+            logits, batch.gold.to(logits.dtype), reduction="none"
+        )
+        losses = entropies.sum(dim=1)
+        if self.settings.loss_reduction == "mean":
+            losses = losses / entropies.shape[1]
+        if batch.weights is not None:
+            losses = losses * batch.weights
+        return losses.mean()
+
+    def logits(self, batch: Batch) -> torch.Tensor:
+        """[B, L] scores before the sigmoid, in float32."""
+        state = self.encoder.first_state(self.encoder.parts.word_embeddings(batch.ids), batch.lengths)
+        with torch.autocast(state.device.type, enabled=False):
+            scores: torch.Tensor = self.head(state.float())
+        return scores
+
+    @torch.inference_mode()
+    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
+        """Labels whose probability is above their threshold [L]."""
+        probabilities = torch.sigmoid(self.logits(batch))
+        return Decoded(probabilities, probabilities > thresholds)

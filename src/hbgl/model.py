@@ -1,0 +1,245 @@
+"""HBGL: logits and loss of each level of a document's label hierarchy, and the walk down it.
+
+One parameter ``Y`` [L, d], the label vectors, is both the input of the label stream and the weight
+of the head. Level h enters as ``u_h = sum of Y_j over its labels`` ([SEP] where it is empty); the
+state of the masked position m_h gives level h's scores, ``sigmoid(state Y^T + b)``.
+
+Shapes: B documents, L labels, D levels, S predicted levels (D, or D + 1 with a [SEP] class), C
+columns (L, or L + 1 with a [SEP] class), d width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hbgl.attention import label_step_mask, label_training_mask
+from hbgl.backbones import Backbone
+from hbgl.batching import Batch
+from hbgl.encoder import TwoStreamEncoder
+from hbgl.errors import BackboneError, UsageError
+from hbgl.settings import ModelSettings
+from hbgl.taxonomy import Taxonomy
+
+__all__ = ["HBGL", "Decoded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Answers for B documents."""
+
+    probabilities: torch.Tensor
+    """[B, L] float32, of every label of the taxonomy."""
+    chosen: torch.Tensor
+    """[B, L] boolean, the labels predicted."""
+
+
+class HBGL(nn.Module):
+    """The paper's model over a backbone and a taxonomy."""
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        taxonomy: Taxonomy,
+        settings: ModelSettings,
+        vectors: torch.Tensor,
+    ) -> None:
+        """Take over the backbone's modules; ``vectors`` [L, d] are the initial label vectors."""
+        super().__init__()
+        self.encoder = TwoStreamEncoder(backbone.model)
+        self.label_vectors = nn.Parameter(vectors.detach().clone().float())
+        self.sep_class = settings.end_of_hierarchy == "sep-class"
+        columns = len(taxonomy) + int(self.sep_class)
+        self.label_bias = nn.Parameter(torch.zeros(columns)) if settings.label_bias else None
+        self.transform = backbone.transform if settings.head == "transform" else None
+        self.settings = settings
+        self.depth = taxonomy.depth
+        self.levels = taxonomy.depth + int(self.sep_class)
+        self.slices = [taxonomy.level_slice(level) for level in range(1, taxonomy.depth + 1)]
+        self.mask_id, self.sep_id, self.pad_id = backbone.mask_id, backbone.sep_id, backbone.pad_id
+        self._check_sizes(len(taxonomy))
+
+    @property
+    def max_length(self) -> int:
+        """Longest text in tokens that leaves positions for the levels."""
+        room = self.encoder.parts.max_positions - self.levels
+        return min(self.settings.max_length or room, room)
+
+    def label_parameters(self) -> list[nn.Parameter]:
+        """The parameters that belong to labels: they may learn at a rate of their own."""
+        return [self.label_vectors] + ([] if self.label_bias is None else [self.label_bias])
+
+    # ------------------------------------------------------------------ training
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """The loss of a batch with gold labels, averaged over documents (a scalar)."""
+        losses = self.losses(self.training_states(batch), _gold(batch))
+        if batch.weights is not None:
+            losses = losses * batch.weights
+        return losses.mean()
+
+    def training_states(self, batch: Batch) -> torch.Tensor:
+        """States of the masked levels m_1 .. m_S under teacher forcing, [B, S, d]."""
+        words, (mask, sep) = self.look_up(batch)
+        memory = self.encoder.encode_text(words, batch.lengths)
+        known = self.teacher_inputs(_gold(batch), mask, sep)  # [B, S, d]
+        masked = mask.expand_as(known)
+        offsets = torch.arange(self.levels, device=batch.ids.device).repeat(2)
+        states, _ = self.encoder.encode_labels(
+            memory,
+            torch.cat([known, masked], dim=1),
+            offsets,
+            label_training_mask(self.levels, batch.ids.device),
+        )
+        return states[:, self.levels :]
+
+    def look_up(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Word embeddings of the text [B, N, d], and of [MASK] and [SEP] [2, d]."""
+        return self.encoder.look_up(batch.ids, [self.mask_id, self.sep_id])
+
+    def teacher_inputs(
+        self, gold: torch.Tensor, mask: torch.Tensor, sep: torch.Tensor
+    ) -> torch.Tensor:
+        """u_1 .. u_S from true labels [B, L] -> [B, S, d], some replaced by [MASK] in training."""
+        inputs = torch.stack(
+            [self.level_input(gold, level, sep) for level in range(self.levels)], dim=1
+        )
+        chance = self.settings.teacher_masking
+        if self.training and chance > 0:
+            dropped = torch.rand(inputs.shape[:2], device=inputs.device) < chance
+            inputs = torch.where(dropped[:, :, None], mask, inputs)
+        return inputs
+
+    def losses(self, states: torch.Tensor, gold: torch.Tensor) -> torch.Tensor:
+        """Binary cross-entropy of each document, [B, S, d] states and [B, L] labels -> [B]."""
+        if self.settings.loss_columns == "level":
+            return self._losses_by_level(states, gold)
+        targets, counted = self._targets_of_all_columns(gold)  # [B, S, C], [B, S]
+        entropies = functional.binary_cross_entropy_with_logits(
+            self.logits(states), targets, reduction="none"
+        ) * counted[:, :, None]
+        if self.settings.loss_reduction == "sum":
+            return entropies.sum(dim=(1, 2))
+        return entropies.sum(dim=(1, 2)) / (counted.sum(dim=1) * targets.shape[2])
+
+    def _losses_by_level(self, states: torch.Tensor, gold: torch.Tensor) -> torch.Tensor:
+        """The paper's loss: at level h only the columns of level h."""
+        total = states.new_zeros(len(states), dtype=torch.float32)
+        for level, columns in enumerate(self.slices):
+            logits = self.logits(states[:, level], columns)
+            targets = gold[:, columns].to(logits.dtype)
+            entropies = functional.binary_cross_entropy_with_logits(
+                logits, targets, reduction="none"
+            )
+            total = total + entropies.sum(dim=1)
+        if self.settings.loss_reduction == "mean":
+            total = total / gold.shape[1]
+        return total
+
+    def _targets_of_all_columns(self, gold: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Targets [B, S, C] with every label (and [SEP]) a column, and which levels count [B, S].
+
+        With a [SEP] class the level after the last non-empty one is [SEP]; later ones are nothing.
+        """
+        batch, labels = gold.shape
+        columns = labels + int(self.sep_class)
+        targets = torch.zeros(batch, self.levels, columns, device=gold.device)
+        filled = torch.zeros(batch, self.levels, dtype=torch.bool, device=gold.device)
+        for level, part in enumerate(self.slices):
+            targets[:, level, part] = gold[:, part].float()
+            filled[:, level] = gold[:, part].any(dim=1)
+        if not self.sep_class:
+            return targets, torch.ones_like(filled)
+        places = torch.arange(1, self.levels + 1, device=gold.device)
+        end = (filled * places).amax(dim=1)  # [B] levels used: [SEP] comes right after them
+        targets[torch.arange(batch, device=gold.device), end, -1] = 1.0
+        return targets, places[None, :] <= end[:, None] + 1
+
+    # ------------------------------------------------------------------ shared pieces
+
+    def logits(self, states: torch.Tensor, columns: slice | None = None) -> torch.Tensor:
+        """Scores before the sigmoid, [..., d] -> [..., columns], always in float32."""
+        with torch.autocast(states.device.type, enabled=False):
+            states = states.float()
+            if self.transform is not None:
+                states = self.transform(states)
+            weights, bias = self.label_vectors, self.label_bias
+            if columns is not None:
+                weights = weights[columns]
+                bias = None if bias is None else bias[columns]
+            elif self.sep_class:
+                sep = self.encoder.parts.word_embeddings.weight[self.sep_id]
+                weights = torch.cat([weights, sep[None]])
+            return functional.linear(states, weights, bias)
+
+    def level_input(self, labels: torch.Tensor, level: int, sep: torch.Tensor) -> torch.Tensor:
+        """u of one level (counted from 0): boolean labels [B, L] -> [B, d]; ``sep`` if empty."""
+        if level >= self.depth:
+            return sep.expand(len(labels), -1)
+        columns = self.slices[level]
+        vectors = self.label_vectors[columns]
+        if not self.settings.input_gradient:
+            vectors = vectors.detach()
+        present = labels[:, columns]
+        with torch.autocast(labels.device.type, enabled=False):
+            summed = present.to(vectors.dtype) @ vectors
+        return torch.where(present.any(dim=1, keepdim=True), summed, sep)
+
+    # ------------------------------------------------------------------ prediction
+
+    @torch.inference_mode()
+    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
+        """Walk down the levels: choose level h, build u_h from it, go on; the text is encoded once.
+
+        :param thresholds: [L] a label is chosen when its probability is above its threshold.
+        """
+        words, (mask, sep) = self.look_up(batch)
+        memory = self.encoder.encode_text(words, batch.lengths)
+        device, size = batch.ids.device, len(self.label_vectors)
+        probabilities = torch.zeros(len(batch.ids), size, device=device)
+        chosen = torch.zeros(len(batch.ids), size, dtype=torch.bool, device=device)
+        going_on = torch.ones(len(batch.ids), 1, dtype=torch.bool, device=device)
+        masked = mask.expand(len(batch.ids), 1, -1)
+        cache = None
+        for level, columns in enumerate(self.slices):
+            first = max(level - 1, 0)
+            inputs = masked
+            if level > 0:
+                known = self.level_input(chosen, level - 1, sep)
+                inputs = torch.cat([known[:, None], masked], dim=1)
+            offsets = torch.arange(first, level + 1, device=device)
+            states, cache_with_mask = self.encoder.encode_labels(
+                memory, inputs, offsets, label_step_mask(level + 1, device), cache
+            )
+            # m_h is nobody's past: only u_1 .. u_{h-1} stay in the cache.
+            cache = [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache_with_mask]
+            state = states[:, -1]
+            scores = torch.sigmoid(self.logits(state, columns))
+            probabilities[:, columns] = scores
+            chosen[:, columns] = (scores > thresholds[columns]) & going_on
+            if self.sep_class:
+                end = torch.sigmoid(self.logits(state)[:, -1:]) > 0.5
+                going_on = going_on & ~end
+        return Decoded(probabilities, chosen)
+
+    def _check_sizes(self, labels: int) -> None:
+        width = self.encoder.parts.hidden_size
+        if self.label_vectors.shape != (labels, width):
+            raise UsageError(
+                f"label vectors have the shape {tuple(self.label_vectors.shape)}, but the taxonomy "
+                f"and the backbone need {(labels, width)}"
+            )
+        if self.max_length < 3:
+            raise BackboneError(
+                f"a taxonomy of {self.depth} levels leaves no room for text: the backbone has "
+                f"{self.encoder.parts.max_positions} positions"
+            )
+
+
+def _gold(batch: Batch) -> torch.Tensor:
+    if batch.gold is None:
+        raise UsageError("training needs labels, and this batch has none")
+    return batch.gold

@@ -1,0 +1,358 @@
+"""The training loop: batches, steps, evaluation on dev, best checkpoint, early stop, resume.
+
+Reads top-down: :func:`fit` sets up, then runs steps. Which documents a step sees and what is drawn
+at random in it are functions of (seed, step, process) alone, so a checkpoint is weights, optimiser
+and a step number, and a resumed run ends with the weights of an uninterrupted one.
+
+One process or many (``torchrun``, ``accelerate launch``): a step's documents are dealt out to the
+processes and each gradient is weighted by its documents, so the number of processes does not change
+what is computed.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from hbgl.batching import Batch, collate, epoch_batches, split_by_tokens
+from hbgl.checkpoint import TrainingFolder, load_tensors, verify_folder
+from hbgl.errors import TrainingError
+from hbgl.evaluation import LabelledTexts, count_labels
+from hbgl.methods.multilabel import Multilabel
+from hbgl.metrics import Scores
+from hbgl.model import HBGL
+from hbgl.optimization import (
+    build_optimizer,
+    learning_rate_factor,
+    seed_step,
+    set_learning_rate,
+    total_steps,
+)
+from hbgl.precision import autocast
+from hbgl.settings import TrainingSettings
+
+__all__ = ["Evaluated", "Listener", "Stepped", "TrainingResult", "fit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What one optimisation step did."""
+
+    step: int
+    total: int
+    epoch: float
+    loss: float
+    learning_rate: float
+    documents_per_second: float
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One evaluation on dev."""
+
+    step: int
+    epoch: float
+    scores: Scores
+    best: bool
+
+
+class Listener:
+    """Hears what happens during training; the command line draws its progress from it."""
+
+    def stepped(self, event: Stepped) -> None:
+        """After each optimisation step."""
+
+    def evaluated(self, event: Evaluated) -> None:
+        """After each evaluation on dev."""
+
+    def resumed(self, step: int, total: int) -> None:
+        """A run goes on after ``step`` steps."""
+
+
+@dataclass(slots=True)
+class TrainingResult:
+    """What came out of a run; also the progress that a checkpoint carries."""
+
+    step: int = 0
+    best_step: int = 0
+    best_score: float = -1.0
+    stale: int = 0
+    seconds: float = 0.0
+    losses: list[list[float]] = field(default_factory=list)
+    """[step, mean loss since the entry before, learning rate]."""
+    evaluations: list[dict[str, float]] = field(default_factory=list)
+
+
+def fit(
+    method: HBGL | Multilabel,
+    train: LabelledTexts,
+    dev: LabelledTexts | None,
+    settings: TrainingSettings,
+    *,
+    folder: TrainingFolder | None = None,
+    fingerprint: dict[str, Any] | None = None,
+    resume: bool = False,
+    listener: Listener | None = None,
+    accelerator: Accelerator | None = None,
+) -> TrainingResult:
+    """Train ``method`` in place; it ends with the weights that scored best on dev.
+
+    :param folder: where checkpoints go; None keeps only the best weights, in memory.
+    :param fingerprint: what must be equal for a checkpoint to be continued (settings, data).
+    :raises TrainingError: if the run cannot start or diverges.
+    """
+    if len(train) == 0:
+        raise TrainingError("no training documents; give a corpus whose train split is not empty")
+    run = _Run(method, train, dev, settings, folder, fingerprint or {}, accelerator or Accelerator())
+    run.listener = listener or Listener()
+    if resume:
+        run.restore()
+    run.train()
+    return run.progress
+
+
+class _Run:
+    """The state of one training run."""
+
+    def __init__(
+        self,
+        method: HBGL | Multilabel,
+        train: LabelledTexts,
+        dev: LabelledTexts | None,
+        settings: TrainingSettings,
+        folder: TrainingFolder | None,
+        fingerprint: dict[str, Any],
+        accelerator: Accelerator,
+    ) -> None:
+        self.method, self.train_texts, self.dev, self.settings = method, train, dev, settings
+        self.folder, self.fingerprint, self.accelerator = folder, fingerprint, accelerator
+        self.listener = Listener()
+        self.device = accelerator.device
+        _set_dropout(method, settings)
+        method.to(self.device)
+        self.model: nn.Module = accelerator.prepare_model(method)
+        self.optimizer = build_optimizer(method, method.label_parameters(), settings)
+        self.lengths = train.texts.lengths
+        self.batches_per_epoch = -(-len(train) // settings.batch_size)
+        self.total = total_steps(self.batches_per_epoch, settings.epochs)
+        self.progress = TrainingResult()
+        self.best_weights: dict[str, torch.Tensor] | None = None
+        self.epoch_number = -1
+        self.batches: list[np.ndarray] = []
+        self.window: list[float] = []
+
+    # ------------------------------------------------------------------ the loop
+
+    def train(self) -> None:
+        started, first = time.perf_counter() - self.progress.seconds, self.progress.step
+        clock, documents = time.perf_counter(), 0
+        while self.progress.step < self.total and not self._out_of_patience():
+            indices = self._batch_of(self.progress.step)
+            loss = self._step(indices)
+            self.progress.step += 1
+            self.progress.seconds = time.perf_counter() - started
+            documents += len(indices)
+            passed = max(time.perf_counter() - clock, 1e-9)
+            left = (self.total - self.progress.step) * passed / (self.progress.step - first)
+            self._tell_step(loss, documents / passed, left)
+            evaluated = self._evaluate_if_due()
+            self._save_if_due(evaluated)
+        self._load_best()
+        self.method.eval()
+
+    def _batch_of(self, step: int) -> np.ndarray:
+        epoch, number = divmod(step, self.batches_per_epoch)
+        if epoch != self.epoch_number:
+            seed, size = self.settings.seed, self.settings.batch_size
+            self.batches = epoch_batches(self.lengths, size, seed, epoch)
+            self.epoch_number = epoch
+        return self.batches[number]
+
+    def _step(self, indices: np.ndarray) -> float:
+        """One optimisation step over the documents ``indices``; returns their mean loss."""
+        step, process = self.progress.step, self.accelerator.process_index
+        self.model.train()
+        seed_step(self.settings.seed, step, process)
+        rate = learning_rate_factor(step, self.total, self.settings)
+        set_learning_rate(self.optimizer, rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        mine = indices[process :: self.accelerator.num_processes]
+        # A process without documents still takes part: one document that weighs nothing.
+        idle = len(mine) == 0
+        parts = split_by_tokens(indices[:1] if idle else mine, self.lengths, self.settings.token_budget)
+        loss_sum = torch.zeros((), device=self.device)
+        for number, part in enumerate(parts):
+            batch = self._collate(part, idle)
+            last = number == len(parts) - 1
+            with self._maybe_no_sync(last):
+                with autocast(self.settings.precision, self.device):
+                    loss: torch.Tensor = self.model(batch)
+                share = 0.0 if idle else len(part) / len(indices)
+                # Gradients are averaged over processes; the sum over documents is what is meant.
+                self.accelerator.backward(loss * (share * self.accelerator.num_processes))
+            loss_sum += loss.detach() * share
+        if self.settings.clip > 0:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimizer.step()
+        mean = float(self.accelerator.reduce(loss_sum, "sum"))
+        if not np.isfinite(mean):
+            raise TrainingError(
+                f"the loss is {mean} at step {step + 1}; lower the learning rate "
+                f"({self.settings.learning_rate}) or train with --precision float32"
+            )
+        return mean
+
+    def _maybe_no_sync(self, last: bool) -> AbstractContextManager[Any]:
+        return nullcontext() if last else self.accelerator.no_sync(self.model)
+
+    def _collate(self, part: np.ndarray, idle: bool) -> Batch:
+        pad_to = self.method.max_length if self.method.settings.pad_to_max else None
+        batch = collate(self.train_texts.texts, part, self.method.pad_id, pad_to)
+        gold = torch.from_numpy(self.train_texts.gold[part].toarray())
+        weights = torch.zeros(len(part)) if idle else None
+        return Batch(batch.ids, batch.lengths, gold, weights).to(self.device)
+
+    # ------------------------------------------------------------------ dev, checkpoints
+
+    def _evaluate_if_due(self) -> bool:
+        step = self.progress.step
+        every = self.settings.evaluate_every or self.batches_per_epoch
+        if self.dev is None or len(self.dev) == 0 or (step % every and step != self.total):
+            return False
+        scores = self._evaluate(self.dev)
+        score = float(getattr(scores, self.settings.metric))
+        best = score > self.progress.best_score
+        self.progress.stale = 0 if best else self.progress.stale + 1
+        epoch = step / self.batches_per_epoch
+        self.progress.evaluations.append(
+            {
+                "step": step,
+                "epoch": epoch,
+                "micro_f1": scores.micro_f1,
+                "macro_f1": scores.macro_f1,
+            }
+        )
+        if best:
+            self.progress.best_score, self.progress.best_step = score, step
+            self._keep_best()
+        self.listener.evaluated(Evaluated(step, epoch, scores, best))
+        return True
+
+    def _evaluate(self, corpus: LabelledTexts) -> Scores:
+        self.method.eval()
+        share = (self.accelerator.process_index, self.accelerator.num_processes)
+        thresholds = torch.full((corpus.gold.shape[1],), 0.5)
+        counts = count_labels(
+            self.method,
+            corpus,
+            thresholds,
+            device=self.device,
+            precision=self.settings.precision,
+            token_budget=self.settings.token_budget,
+            share=share,
+        )
+        if share[1] > 1:
+            summed = self.accelerator.reduce(torch.from_numpy(counts.vector()).to(self.device), "sum")
+            counts = counts.from_vector(summed.cpu().numpy())
+        return counts.scores()
+
+    def _out_of_patience(self) -> bool:
+        return self.settings.patience is not None and self.progress.stale >= self.settings.patience
+
+    def _keep_best(self) -> None:
+        if self.folder is not None:
+            self._save("best")
+            return
+        tensors = self.method.state_dict()
+        self.best_weights = {name: one.detach().cpu().clone() for name, one in tensors.items()}
+
+    def _load_best(self) -> None:
+        """Every process ends with the weights that scored best (the last ones without dev)."""
+        if self.progress.best_step in (0, self.progress.step):
+            return
+        self.accelerator.wait_for_everyone()
+        weights = self.best_weights
+        if self.folder is not None:
+            verify_folder(self.folder.best)
+            weights = load_tensors(self.folder.best / "model.safetensors")
+        if weights is not None:
+            self.method.load_state_dict(weights)
+
+    def _save_if_due(self, evaluated: bool) -> None:
+        every = self.settings.save_every
+        due = evaluated if every is None else self.progress.step % every == 0
+        if self.folder is not None and (due or self.progress.step == self.total):
+            self._save("last")
+            self.accelerator.wait_for_everyone()
+
+    def _save(self, which: Literal["last", "best"]) -> None:
+        if self.folder is None or not self.accelerator.is_main_process:
+            return
+        self.folder.save(
+            which,
+            model_tensors=self.method.state_dict(),
+            optimizer=self.optimizer,
+            scheduler_state={},  # the rate is a function of the step
+            progress={
+                "step": self.progress.step,
+                "fingerprint": self.fingerprint,
+                "progress": {**asdict(self.progress), "window": self.window},
+            },
+        )
+
+    def restore(self) -> None:
+        """Go on from the last checkpoint, if there is one.
+
+        :raises TrainingError: if it belongs to other settings or data.
+        """
+        if self.folder is None:
+            return
+        state = self.folder.load_latest()
+        if state is None:
+            return
+        saved = state.progress["fingerprint"]
+        different = sorted(
+            key
+            for key in {*saved, *self.fingerprint}
+            if saved.get(key) != self.fingerprint.get(key)
+        )
+        if different:
+            raise TrainingError(
+                f"the checkpoint in {self.folder.folder} belongs to a run with other "
+                f"{', '.join(different)}; repeat that run's options, or train without --resume"
+            )
+        state.restore_model(self.method)
+        state.restore_optimizer(self.optimizer)
+        progress = dict(state.progress["progress"])
+        self.window = progress.pop("window")
+        self.progress = TrainingResult(**progress)
+        self.listener.resumed(self.progress.step, self.total)
+
+    def _tell_step(self, loss: float, rate: float, left: float) -> None:
+        step = self.progress.step
+        learning_rate = float(self.optimizer.param_groups[0]["lr"])
+        self.window.append(loss)
+        if step % max(1, self.total // 200) == 0 or step == self.total:
+            self.progress.losses.append([step, float(np.mean(self.window)), learning_rate])
+            self.window = []
+        epoch = step / self.batches_per_epoch
+        self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
+
+
+def _set_dropout(method: HBGL | Multilabel, settings: TrainingSettings) -> None:
+    """Dropout inside attention and of hidden states, as the settings say."""
+    parts = method.encoder.parts
+    for layer in parts.layers:
+        layer.attention_dropout.p = settings.attention_dropout
+    if settings.hidden_dropout is not None:
+        parts.embedding_dropout.p = settings.hidden_dropout
+        for layer in parts.layers:
+            layer.hidden_dropout.p = settings.hidden_dropout

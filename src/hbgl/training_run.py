@@ -1,0 +1,163 @@
+"""From a corpus folder to a trained classifier: data, global stage, local stage.
+
+Reads top-down: :func:`train_classifier` is the whole run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from hbgl.backbones import Backbone, load_backbone
+from hbgl.checkpoint import TrainingFolder
+from hbgl.classifier import HBGLClassifier, prepare_records
+from hbgl.corpora import CorpusFolder
+from hbgl.errors import CorpusError
+from hbgl.evaluation import LabelledTexts
+from hbgl.label_embeddings import initial_vectors, train_label_vectors
+from hbgl.methods import build_method
+from hbgl.settings import Settings
+from hbgl.taxonomy import Taxonomy
+from hbgl.training import Listener, TrainingResult, fit
+
+__all__ = ["RunListener", "checkpoint_folder", "train_classifier"]
+
+
+class RunListener(Listener):
+    """Hears of a whole run: what is read and the global stage, then training."""
+
+    def said(self, message: str) -> None:
+        """One line about what happens now."""
+
+    def global_step(self, step: int, total: int, loss: float) -> None:
+        """After each step of the global stage."""
+
+
+def checkpoint_folder(model: Path) -> Path:
+    """Where a run that will end as ``model`` keeps its checkpoints: beside it."""
+    return model.with_name(model.name + ".training")
+
+
+def train_classifier(
+    corpus: CorpusFolder,
+    settings: Settings,
+    *,
+    run_folder: Path | None = None,
+    resume: bool = False,
+    listener: RunListener | None = None,
+    load: Callable[[str], Backbone] = load_backbone,
+) -> HBGLClassifier:
+    """Train on ``train``, choose the checkpoint on ``dev``; ``test`` is not touched.
+
+    :param run_folder: where checkpoints go; None: nothing is written.
+    :param resume: go on from the checkpoints of ``run_folder``.
+    """
+    listener = listener or RunListener()
+    started = time.perf_counter()
+    accelerator = Accelerator()
+    torch.manual_seed(settings.training.seed)
+    taxonomy = corpus.taxonomy
+    backbone = load(settings.backbone)
+    listener.said(f"backbone {backbone.name} from {backbone.source}")
+    folder = None if run_folder is None else TrainingFolder(run_folder)
+    going_on = resume and folder is not None and folder.latest() is not None
+    # What the global stage made is in the checkpoint; only a fresh run computes it.
+    vectors, global_losses = None, []
+    if settings.model.method == "hbgl" and not going_on and accelerator.is_main_process:
+        vectors, global_losses = _label_vectors(taxonomy, backbone, settings, listener)
+    method = build_method(backbone, taxonomy, settings.model, vectors)
+    splits = {
+        split: prepare_records(corpus.records(split), taxonomy, backbone, method.max_length)
+        for split in ("train", "dev")
+        if split in corpus.splits
+    }
+    if "train" not in splits:
+        raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
+    train, dev = splits["train"], splits.get("dev")
+    listener.said(
+        f"{len(train):,} training documents, {0 if dev is None else len(dev):,} dev documents, "
+        f"{len(taxonomy):,} labels on {taxonomy.depth} levels"
+    )
+    result = fit(
+        method,
+        train,
+        dev,
+        settings.training,
+        folder=folder,
+        fingerprint=_fingerprint(settings, taxonomy, splits),
+        resume=resume,
+        listener=listener,
+        accelerator=accelerator,
+    )
+    return HBGLClassifier(
+        taxonomy,
+        settings,
+        backbone,
+        method,
+        np.full(len(taxonomy), 0.5, dtype=np.float32),
+        {
+            "corpus": corpus.path.name,
+            "documents": len(train),
+            "seconds": round(time.perf_counter() - started, 1),
+            "processes": accelerator.num_processes,
+            "global_losses": global_losses,
+            **_curves(result),
+        },
+        accelerator.device,
+    )
+
+
+def _label_vectors(
+    taxonomy: Taxonomy, backbone: Backbone, settings: Settings, listener: RunListener
+) -> tuple[torch.Tensor, list[float]]:
+    """The label vectors that the local stage starts from."""
+    kind, seed = settings.model.label_vectors, settings.training.seed
+    start = "random" if kind == "random" else "name"
+    vectors = initial_vectors(taxonomy, backbone, start, settings.model.name_vector, seed)
+    if kind != "global" or settings.global_stage.steps == 0:
+        return vectors, []
+    total = settings.global_stage.steps
+    listener.said(f"global stage: {total} steps over {len(taxonomy):,} labels")
+
+    def heard(step: int, loss: float) -> None:
+        listener.global_step(step, total, loss)
+
+    vectors, report = train_label_vectors(
+        taxonomy,
+        backbone,
+        settings.global_stage,
+        vectors,
+        seed=seed,
+        precision=settings.training.precision,
+        progress=heard,
+    )
+    every = max(1, len(report.losses) // 100)
+    return vectors, [round(loss, 5) for loss in report.losses[::every]]
+
+
+def _fingerprint(
+    settings: Settings, taxonomy: Taxonomy, splits: dict[str, LabelledTexts]
+) -> dict[str, Any]:
+    """What must be the same for a checkpoint to be continued."""
+    data = hashlib.sha256("\n".join(taxonomy.labels).encode("utf-8", "surrogatepass"))
+    data.update(np.ascontiguousarray(taxonomy.edges).tobytes())
+    for corpus in splits.values():
+        for array in (corpus.texts.ids, corpus.texts.offsets, corpus.gold.indices, corpus.gold.indptr):
+            data.update(np.ascontiguousarray(array).tobytes())
+    return {**settings.to_json(), "data": data.hexdigest()}
+
+
+def _curves(result: TrainingResult) -> dict[str, Any]:
+    best = [one for one in result.evaluations if one["step"] == result.best_step]
+    return {
+        "dev": best[0] if best else None,
+        "training": {key: value for key, value in asdict(result).items() if key != "stale"},
+    }
