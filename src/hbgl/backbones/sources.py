@@ -108,7 +108,7 @@ def locate_backbone(name: str, *, cache: Path | None = None, offline: bool = Fal
 
 
 def _looks_like_path(name: str) -> bool:
-    return name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name
+    return name.startswith((".", "~", "/")) or name.partition("@")[0].count("/") > 1 or "\\" in name
 
 
 def _expand(name: str) -> Path:

@@ -115,9 +115,9 @@ def _wordpiece(path: Path, model_type: str, settings: Mapping[str, Any]) -> Toke
             f"{tokenizer_class}; make one with AutoTokenizer.from_pretrained(FOLDER)"
             ".save_pretrained(FOLDER)"
         )
-    # One token a line; the line number is the id, so a line may not be dropped or stripped away.
+    # One token a line; the line number is the id, so no line may be dropped.
     tokens = _read_text(path).removesuffix("\n").split("\n")
-    vocabulary = {token.rstrip("\r"): number for number, token in enumerate(tokens)}
+    vocabulary = {token: number for number, token in enumerate(tokens)}
     built = BertWordPieceTokenizer(
         vocab=vocabulary,
         lowercase=bool(settings.get("do_lower_case", True)),
