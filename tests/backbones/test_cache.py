@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -105,3 +107,14 @@ def test_record_is_readable(world: World, pin: Pin, good: Path) -> None:
     record = json.loads((locate_backbone("minilm").folder / "ORIGIN.json").read_text())
     assert record["name"] == "minilm"
     assert record["sha256"]["model.safetensors"] == pin.sha256
+
+
+def test_leftovers_of_killed_processes_are_swept(world: World, pin: Pin, good: Path) -> None:
+    """Those of two days ago; those of a minute ago may still be in use."""
+    world.hub = good
+    root = default_cache() / "backbones"
+    for name, age in (("old", 2 * 86_400.0), ("new", 60.0)):
+        (root / f".partial-{name}").mkdir(parents=True)
+        os.utime(root / f".partial-{name}", times=(time.time() - age,) * 2)
+    located = locate_backbone("minilm")
+    assert in_cache() == [".partial-new", located.folder.name]

@@ -11,9 +11,10 @@ import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ __all__ = [
 
 ORIGIN_FILE = "ORIGIN.json"
 _RENAME_ATTEMPTS = 10
+_ABANDONED_SECONDS = 24 * 3600.0
 
 
 def default_cache() -> Path:
@@ -122,6 +124,7 @@ class Cache:
         folder = self.root / f".partial-{os.getpid()}-{uuid.uuid4().hex}"
         try:
             folder.mkdir(parents=True)
+            self._sweep()
         except OSError as error:
             raise BackboneError(
                 f"{self.root}: the cache cannot be written to ({error.strerror}); "
@@ -154,6 +157,14 @@ class Cache:
                 return entry
             self._remove(key)
         raise BackboneError(f"{self.folder(key)}: cannot be written ({reason}); remove it")
+
+    def _sweep(self) -> None:
+        """Delete what processes that were killed long ago left behind."""
+        for old in self.root.glob(".partial-*"):
+            # Its owner may be removing it at this moment.
+            with suppress(FileNotFoundError):
+                if time.time() - old.stat().st_mtime > _ABANDONED_SECONDS:
+                    shutil.rmtree(old, ignore_errors=True)
 
     def _intact(self, key: str) -> Located | None:
         try:
