@@ -12,8 +12,8 @@ SOURCES := src tests tools benchmarks
 # torch first and by its exact version, so that a local build of it is taken where there is one.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt "$$(grep '^torch==' constraints.txt)"
-	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
 demo: $(INSTALLED)  ## the bundled corpus, checked
