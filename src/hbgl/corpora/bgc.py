@@ -149,4 +149,4 @@ def _read_hierarchy(path: Path) -> Taxonomy:
         elif any(names):
             fault = Fault(f"expected parent<TAB>child, found {line[:60]!r}", str(path), number)
             raise CorpusError("bad genre hierarchy", [fault])
-    return Taxonomy.from_edges(edges, labels=alone)
+    return Taxonomy.from_edges(dict.fromkeys(edges), labels=dict.fromkeys(alone))

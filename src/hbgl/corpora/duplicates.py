@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["Document", "text_key", "without_duplicates"]
+from hbgl.records.text_key import text_key
 
-_NOT_WORD = re.compile(r"[\W_]+")
+__all__ = ["Document", "without_duplicates"]
 
 
 class Document(NamedTuple):
@@ -21,16 +19,6 @@ class Document(NamedTuple):
     identifier: str | None = None
 
 
-def text_key(text: str) -> str:
-    """Return what is left of a text without case, white space, punctuation and Unicode form.
-
-    >>> text_key("What's  my balance?") == text_key("whats my balance")
-    True
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return _NOT_WORD.sub("", folded)
-
-
 def without_duplicates(
     documents: Iterable[Document],
 ) -> tuple[list[Document], dict[str, int]]:
@@ -40,7 +28,7 @@ def without_duplicates(
         The documents kept, and how many each split lost.
     """
     listed: Sequence[Document] = list(documents)
-    seen: set[str] = set()
+    seen: set[bytes] = set()
     kept: set[int] = set()
     lost: dict[str, int] = {}
     for split in ("test", "dev", "train"):
@@ -48,7 +36,7 @@ def without_duplicates(
             if document.split != split:
                 continue
             key = text_key(document.text)
-            if key and key in seen:
+            if key in seen:
                 lost[split] = lost.get(split, 0) + 1
             else:
                 seen.add(key)

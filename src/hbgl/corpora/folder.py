@@ -39,6 +39,7 @@ class BundledCorpus:
     """A corpus that comes with the package; its figures are those of its README."""
 
     name: str
+    folder: str
     summary: str
     licence: str
     labels: int
@@ -51,11 +52,21 @@ BUNDLED: dict[str, BundledCorpus] = {
     for corpus in (
         BundledCorpus(
             "clinc150",
+            "clinc150",
             "requests to a voice assistant: domain > intent, one path each",
             "CC BY 3.0",
             160,
             2,
             (14939, 2995, 4499),
+        ),
+        BundledCorpus(
+            "arxiv-sample",
+            "arxiv",
+            "titles and abstracts of papers: group > archive > category, several paths",
+            "CC0 1.0",
+            157,
+            3,
+            (3083, 409, 653),
         ),
     )
 }
@@ -122,7 +133,7 @@ def bundled_path(name: str) -> Path:
             f"{name!r} is neither a folder nor a bundled corpus; bundled are "
             f"{', '.join(sorted(BUNDLED))} (see: hbgl data list)"
         )
-    folder = resources.files("hbgl.corpora") / "data" / name
+    folder = resources.files("hbgl.corpora") / "data" / BUNDLED[name].folder
     if not isinstance(folder, Path) or not folder.is_dir():
         raise CorpusError(f"the bundled corpus {name!r} is missing from this installation of hbgl")
     return folder

@@ -22,7 +22,7 @@ from hbgl.corpora.counts import PUBLISHED, Statistics, differences, measure
 from hbgl.corpora.folder import SPLITS, new_corpus_folder
 from hbgl.corpora.options import Progress, no_progress
 from hbgl.errors import CorpusError
-from hbgl.taxonomy import Taxonomy, write_taxonomy
+from hbgl.taxonomy import NAMES_FILE, Taxonomy, names_text, write_taxonomy
 
 __all__ = ["CorpusWriter", "Description", "PreparedCorpus", "corpus_writer"]
 
@@ -131,9 +131,7 @@ class CorpusWriter:
             published=published.source if published else None,
         )
         write_taxonomy(taxonomy, self.folder / "taxonomy.tsv")
-        _write_json(
-            self.folder / "names.json", {label: taxonomy.names[label] for label in taxonomy.labels}
-        )
+        (self.folder / NAMES_FILE).write_text(names_text(taxonomy), encoding="utf-8")
         _write_json(self.folder / "statistics.json", self.prepared.to_json())
         (self.folder / "README.md").write_text(
             _readme(description, self.prepared), encoding="utf-8"
