@@ -4,8 +4,10 @@ Read in this order: `names` (what a label may be called), `draft` (what a source
 (all faults at once), `structure` (the taxonomy), then the formats.
 """
 
+from hbgl.taxonomy.drawing import draw_tree
 from hbgl.taxonomy.formats import NAMES_FILE, Format, names_text, read_taxonomy, write_taxonomy
 from hbgl.taxonomy.names import PATH_SEPARATOR, ROOT
+from hbgl.taxonomy.nested import json_text
 from hbgl.taxonomy.paths import Repeated
 from hbgl.taxonomy.structure import Taxonomy
 from hbgl.taxonomy.text_formats import tsv_text
@@ -17,6 +19,8 @@ __all__ = [
     "Format",
     "Repeated",
     "Taxonomy",
+    "draw_tree",
+    "json_text",
     "names_text",
     "read_taxonomy",
     "tsv_text",

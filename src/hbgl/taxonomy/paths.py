@@ -30,22 +30,29 @@ class PathForest:
         self._unrooted: dict[str, int] = {}
         self._parents = array("i")
         self._names: list[str] = []
+        self._words: dict[int, str] = {}
 
     def add_path(self, path: Sequence[str], line: int = 0) -> bool:
         """Add a path with all its beginnings; False if it was there already."""
         if isinstance(path, str):
             raise UsageError(f"a path is a sequence of labels, not the text {quoted(path)}")
         node, new = NO_PARENT, False
-        if path and path[0] != self._draft.root:
-            self._unrooted.setdefault(path[0], line)
         for depth, name in enumerate(path):
-            if depth == 0 and name == self._draft.root:
-                self._rooted = self._draft.root_seen = True
-                continue
-            node, new = self.step(node, name, line)
+            if depth > 0 or not self.begin(name, line):
+                node, new = self.step(node, name, line)
         return new
 
-    def step(self, parent: int, name: str, line: int = 0) -> tuple[int, bool]:
+    def begin(self, name: str, line: int = 0) -> bool:
+        """Note how a path begins; True where that is the root, which is no label."""
+        if name == self._draft.root:
+            self._rooted = self._draft.root_seen = True
+            return True
+        self._unrooted.setdefault(name, line)
+        return False
+
+    def step(
+        self, parent: int, name: str, line: int = 0, words: str | None = None
+    ) -> tuple[int, bool]:
         """The node of a name below a node (-1 for the top), and whether it is new."""
         node = self._nodes.setdefault((parent, name), len(self._names))
         new = node == len(self._names)
@@ -53,6 +60,8 @@ class PathForest:
             self._names.append(name)
             self._parents.append(parent)
             self._lines.append(line)
+        if words is not None:
+            self._words[node] = words
         return node, new
 
     def finish(self, repeated: Repeated = "join") -> None:
@@ -68,6 +77,8 @@ class PathForest:
             if (above, name) not in seen:
                 seen.add((above, name))
                 self._draft.edge(above, name, line)
+        for node, words in self._words.items():
+            self._draft.names[self._names[node]] = words
 
     def _check_one_root(self) -> None:
         if self._rooted:

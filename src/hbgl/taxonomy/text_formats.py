@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
-import numpy as np
-
 from hbgl.taxonomy.draft import Draft
 from hbgl.taxonomy.names import PATH_SEPARATOR, ROOT, quoted
 from hbgl.taxonomy.paths import PathForest, Repeated
@@ -40,13 +38,11 @@ def read_tsv(content: bytes, draft: Draft) -> None:
 def tsv_text(taxonomy: Taxonomy) -> str:
     """The taxonomy as TSV: the root's line, then one line per inner node, by id."""
     labels = taxonomy.labels
-    top = taxonomy.level_slice(1)
-    lines = ["\t".join([ROOT, *labels[top]])]
-    inner, starts = np.unique(taxonomy.edges[:, 0], return_index=True)
-    children = taxonomy.edges[:, 1].tolist()
-    ends = [*starts[1:].tolist(), len(children)]
-    for parent, start, end in zip(inner.tolist(), starts.tolist(), ends, strict=True):
-        lines.append("\t".join([labels[parent], *(labels[i] for i in children[start:end])]))
+    lines = ["\t".join([ROOT, *labels[taxonomy.level_slice(1)]])]
+    for i, label in enumerate(labels):
+        children = taxonomy.children(i).tolist()
+        if children:
+            lines.append("\t".join([label, *(labels[child] for child in children)]))
     return "\n".join(lines) + "\n"
 
 

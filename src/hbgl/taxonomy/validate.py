@@ -51,6 +51,8 @@ def _check_names(draft: Draft) -> None:
     seen: dict[str, str] = {}
     for name in draft.labels:
         wrong = name_fault(name)
+        if name == draft.root:
+            wrong = f"the root {quoted(name)} is no label"
         if wrong:
             draft.fault(wrong, _line(draft, name))
             continue
@@ -85,17 +87,14 @@ def _check_roots(draft: Draft, root_promised: bool) -> None:
     """Where the source names its root, every other label without a parent is a second root."""
     placed = set(draft.children)
     loose = [name for name, number in draft.labels.items() if number not in placed]
-    if not loose:
-        return
     if not draft.root_seen:
-        if root_promised:
-            shown = ", ".join(quoted(name) for name in loose[:_SHOWN])
-            more = f" and {len(loose) - _SHOWN} more" if len(loose) > _SHOWN else ""
+        if root_promised and draft.labels:
             draft.fault(
-                f"no line begins with the root {quoted(draft.root)}; "
-                f"without a parent: {shown}{more}",
-                _line(draft, loose[0]),
+                f"no line begins with the root {quoted(draft.root)}{_shown(loose)}",
+                _line(draft, (loose or list(draft.labels))[0]),
             )
+        return
+    if not loose:
         return
     known = NearestNames(
         [draft.root, *(name for name, number in draft.labels.items() if number in placed)]
@@ -106,6 +105,12 @@ def _check_roots(draft: Draft, root_promised: bool) -> None:
             f"are two roots where one is promised{known.hint(name)}",
             _line(draft, name),
         )
+
+
+def _shown(loose: list[str]) -> str:
+    names = ", ".join(quoted(name) for name in loose[:_SHOWN])
+    more = f" and {len(loose) - _SHOWN} more" if len(loose) > _SHOWN else ""
+    return f"; without a parent: {names}{more}" if loose else ""
 
 
 def _check_cycles(draft: Draft) -> None:

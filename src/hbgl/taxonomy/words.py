@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from hbgl.errors import Fault, TaxonomyError
-from hbgl.taxonomy.names import ROOT, name_fault, quoted
+from hbgl.taxonomy.located import Pairs, Scalar, parse_json
+from hbgl.taxonomy.names import PATH_SEPARATOR, ROOT, name_fault, quoted
 from hbgl.taxonomy.nearest import NearestNames
-from hbgl.taxonomy.source import decode_text, read_source
+from hbgl.taxonomy.source import read_source
 
 __all__ = ["check_names", "read_names"]
+
+_REFUSED = "the names of the labels cannot be used"
 
 
 def check_names(
@@ -20,7 +21,7 @@ def check_names(
     labels: Collection[str],
     *,
     file: str | None = None,
-    text: str | None = None,
+    lines: Mapping[str, int] | None = None,
 ) -> None:
     """Refuse names of unknown labels and words that are empty, padded or no text.
 
@@ -28,7 +29,7 @@ def check_names(
         names: Label -> words; an entry for the root is allowed and has no effect.
         labels: The known labels.
         file: Where the names come from, for messages.
-        text: The content of that file, for line numbers.
+        lines: The line of each entry in that file.
     """
     faults = []
     nearest = NearestNames(list(labels))
@@ -38,50 +39,33 @@ def check_names(
         elif not isinstance(words, str):
             message = f"the words for {quoted(label)} are no text"
         else:
-            wrong = name_fault(words)
-            if wrong is None or wrong.startswith('separator " > "'):
+            # Words are never part of a path, so the separator may stand in them.
+            wrong = name_fault(words.replace(PATH_SEPARATOR, ""))
+            if wrong is None:
                 continue
             message = f"the words for {quoted(label)}: {wrong}"
-        faults.append(Fault(message, file, _line_of_key(label, text) if text else None))
+        faults.append(Fault(message, file, (lines or {}).get(label)))
     if faults:
-        raise TaxonomyError("the names of the labels cannot be used", faults)
+        raise TaxonomyError(_REFUSED, faults)
 
 
 def read_names(path: Path, labels: Collection[str]) -> dict[str, str]:
     """Read and check a ``names.json``: one JSON object, label -> words."""
-    text = decode_text(read_source(path), str(path))
-    repeated: list[str] = []
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.extend(key for key in found if keys.count(key) > 1)
-        return found
-
-    try:
-        names = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        fault = Fault(f"broken JSON: {error.msg}", str(path), error.lineno)
-        raise TaxonomyError("the names of the labels cannot be read", [fault]) from error
-    except (RecursionError, ValueError) as error:
-        raise TaxonomyError(f"{path}: broken JSON: nested too deep or a number too long") from error
-    if not isinstance(names, dict):
-        raise TaxonomyError(f"{path}: names must be one JSON object, label -> words")
-    if repeated:
-        faults = [
-            Fault(f"several words for {quoted(key)}", str(path), _line_of_key(key, text))
-            for key in repeated
-        ]
-        raise TaxonomyError("the names of the labels cannot be used", faults)
-    check_names(names, labels, file=str(path), text=text)
-    return names
-
-
-def _line_of_key(key: str, text: str) -> int | None:
-    """The line of the last entry for a key."""
-    spelled = "|".join(
-        re.escape(json.dumps(key, ensure_ascii=escaped)) for escaped in (False, True)
-    )
-    starts = [found.start() for found in re.finditer(f"(?:{spelled})\\s*:", text)]
-    return text.count("\n", 0, starts[-1]) + 1 if starts else None
+    file = str(path)
+    top = parse_json(read_source(path), file)
+    if not isinstance(top, Pairs):
+        raise TaxonomyError(f"{file}: names must be one JSON object, label -> words")
+    names: dict[str, str | None] = {}
+    lines: dict[str, int] = {}
+    faults = []
+    for key, value in top.values:
+        label = key.text or ""
+        if label in names:
+            message = f"{quoted(label)} has words already (line {lines[label]})"
+            faults.append(Fault(message, file, key.line))
+        names[label] = value.text if isinstance(value, Scalar) else None
+        lines[label] = key.line
+    if faults:
+        raise TaxonomyError(_REFUSED, faults)
+    check_names(names, labels, file=file, lines=lines)
+    return {label: words for label, words in names.items() if words is not None}
