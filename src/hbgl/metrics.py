@@ -312,4 +312,5 @@ def _keys(matrix: LabelMatrix, rows: slice) -> IntArray:
     if np.all(keys[1:] > keys[:-1]):
         return keys
     keys.sort()
-    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+    distinct: IntArray = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+    return distinct
