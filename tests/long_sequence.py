@@ -1,6 +1,6 @@
 """The method computed the plain way: one long sequence through the Hugging Face model itself.
 
-``[text, u_1..u_S, m_1..m_S]`` with explicit positions, segments and a full mask; no cache, no split.
+``[text, u_1..u_S, m_1..m_S]`` with explicit positions, segments and a full mask, no cache.
 The two streams must give the same numbers.
 """
 
@@ -27,7 +27,8 @@ def long_states(backbone: Backbone, batch: Batch, labels: torch.Tensor) -> torch
         label_places = length[:, None] + torch.arange(levels).repeat(2)[None]
         places = torch.cat([torch.arange(width)[None], label_places], dim=1)
         segments = torch.cat(
-            [torch.zeros(1, width, dtype=torch.long), torch.ones(1, 2 * levels, dtype=torch.long)], 1
+            [torch.zeros(1, width, dtype=torch.long), torch.ones(1, 2 * levels, dtype=torch.long)],
+            1,
         )
         mask = long_sequence_mask(length, width, levels)
         vectors = torch.cat([words, labels[row : row + 1]], dim=1)
@@ -50,27 +51,29 @@ def _through_hugging_face(
         places = places + 2  # both count positions from padding id + 1 = 2
     # RoBERTa's published checkpoints have a single segment, which labels then share with the text.
     segments = segments.clamp(max=getattr(model.config, "type_vocab_size", 1) - 1)
+    hidden: torch.Tensor
     if family in {"bert", "electra", "roberta"}:
         hidden = model.embeddings(
             inputs_embeds=vectors, position_ids=places, token_type_ids=segments
         )
-        return model.encoder(hidden, attention_mask=bias).last_hidden_state
-    if family == "distilbert":
+        hidden = model.encoder(hidden, attention_mask=bias).last_hidden_state
+    elif family == "distilbert":
         hidden = model.embeddings(None, inputs_embeds=vectors, position_ids=places)
-        return model.transformer(hidden, attention_mask=bias).last_hidden_state
-    hidden = model.embeddings(inputs_embeds=vectors, position_ids=places)
-    relative = places[0][None, :] - places[0][:, None]
-    buckets = model.encoder.relative_position_bucket(relative)
-    position_bias = model.encoder.relative_attention_bias(buckets).permute(2, 0, 1)[None]
-    for layer in model.encoder.layer:
-        hidden = layer(hidden, bias, position_bias)[0]
+        hidden = model.transformer(hidden, attention_mask=bias).last_hidden_state
+    else:
+        hidden = model.embeddings(inputs_embeds=vectors, position_ids=places)
+        relative = places[0][None, :] - places[0][:, None]
+        buckets = model.encoder.relative_position_bucket(relative)
+        position_bias = model.encoder.relative_attention_bias(buckets).permute(2, 0, 1)[None]
+        for layer in model.encoder.layer:
+            hidden = layer(hidden, bias, position_bias)[0]
     return hidden
 
 
 def long_training_states(backbone: Backbone, method: HBGL, batch: Batch) -> torch.Tensor:
     """States of m_1 .. m_S in training, [B, S, d]."""
     assert batch.gold is not None
-    words = backbone.model.get_input_embeddings().weight
+    words = torch.as_tensor(backbone.model.get_input_embeddings().weight)
     mask, sep = words[backbone.mask_id], words[backbone.sep_id]
     known = method.teacher_inputs(batch.gold, mask, sep)
     masked = mask.expand_as(known)

@@ -73,6 +73,8 @@ def tokenize(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Tok
     """Token ids with [CLS] and [SEP], at most ``max_length`` of them; in parallel, in Rust."""
     own = Tokenizer.from_str(tokenizer.to_str())
     own.no_padding()
+    # A text that spells "[SEP]" is a text, not an instruction.
+    own.encode_special_tokens = True
     own.enable_truncation(max_length)
     # Lone surrogates can be in a Python string but not in UTF-8, which Rust wants.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
@@ -117,7 +119,9 @@ def prediction_batches(
         start += count
 
 
-def split_by_tokens(indices: np.ndarray, lengths: np.ndarray, token_budget: int) -> list[np.ndarray]:
+def split_by_tokens(
+    indices: np.ndarray, lengths: np.ndarray, token_budget: int
+) -> list[np.ndarray]:
     """One batch cut into parts that each stay within the padded token budget."""
     ordered = indices[np.argsort(-lengths[indices], kind="stable")]
     parts: list[np.ndarray] = []

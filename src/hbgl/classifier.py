@@ -59,17 +59,25 @@ class HBGLClassifier:
     # ------------------------------------------------------------------ answers
 
     def predict(
-        self, texts: Sequence[str], *, threshold: float | None = None, top_k: int | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        threshold: float | None = None,
+        top_k: int | None = None,
+        everything: bool = False,
     ) -> list[Prediction]:
         """The labels of each text, as whole paths with probabilities.
 
         :param threshold: one threshold for all labels instead of the model's own.
         :param top_k: also keep the probabilities of the k likeliest labels of each level.
+        :param everything: keep the probabilities of all labels.
         """
         found: list[Prediction | None] = [None] * len(texts)
         for indices, probabilities, chosen in self._batches(texts, threshold):
             for index, scores, picked in zip(indices, probabilities, chosen, strict=True):
-                found[index] = answer(self.taxonomy, scores, picked, top_k=top_k)
+                found[index] = answer(
+                    self.taxonomy, scores, picked, top_k=top_k, everything=everything
+                )
         return [one for one in found if one is not None]
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
@@ -99,7 +107,9 @@ class HBGLClassifier:
     def _batches(
         self, texts: Sequence[str], threshold: float | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        thresholds = self.thresholds if threshold is None else np.full_like(self.thresholds, threshold)
+        thresholds = (
+            self.thresholds if threshold is None else np.full_like(self.thresholds, threshold)
+        )
         tokens = tokenize(texts, self.backbone.tokenizer, self.method.max_length)
         self.method.eval()
         yield from predict_batches(
@@ -161,7 +171,10 @@ class HBGLClassifier:
             taxonomy = read_taxonomy(folder / "taxonomy.tsv")
             settings = settings_from_json(config["settings"])
             backbone = backbone_from_config(
-                config["backbone"], tokenizer, has_transform=config["has_transform"], initialise=False
+                config["backbone"],
+                tokenizer,
+                has_transform=config["has_transform"],
+                initialise=False,
             )
             method = build_method(backbone, taxonomy, settings.model, None)
             method.load_state_dict(load_tensors(folder / "model.safetensors"))

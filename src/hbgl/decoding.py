@@ -36,7 +36,9 @@ def answer(
     likeliest = kept[np.argsort(-probabilities[kept], kind="stable")]
     return Prediction(
         labels=tuple(taxonomy.labels[i] for i in ids),
-        paths=tuple(tuple(taxonomy.labels[i] for i in path) for path in taxonomy.paths(ids.tolist())),
+        paths=tuple(
+            tuple(taxonomy.labels[i] for i in path) for path in taxonomy.paths(ids.tolist())
+        ),
         probabilities={taxonomy.labels[i]: float(probabilities[i]) for i in likeliest},
     )
 

@@ -120,7 +120,7 @@ class TwoStreamEncoder(nn.Module):
         return hidden, cache
 
     def _embed(self, vectors: torch.Tensor, positions: torch.Tensor, segment: int) -> torch.Tensor:
-        """Vectors [B, S, d] plus segment and position embeddings, normalised as the encoder does."""
+        """Vectors [B, S, d] plus segment and position embeddings, normalised."""
         parts = self.parts
         summed = vectors + parts.position_embeddings(positions + parts.position_offset)
         if parts.segment_embeddings is not None:

@@ -167,7 +167,9 @@ def _mpnet_parts(model: Any) -> EncoderParts:
     encoder, embeddings, config = model.encoder, model.embeddings, model.config
 
     def relative_bias(relative: torch.Tensor) -> torch.Tensor:
-        bias: torch.Tensor = encoder.relative_attention_bias(encoder.relative_position_bucket(relative))
+        bias: torch.Tensor = encoder.relative_attention_bias(
+            encoder.relative_position_bucket(relative)
+        )
         return bias
 
     return EncoderParts(

@@ -118,9 +118,12 @@ class HBGL(nn.Module):
         if self.settings.loss_columns == "level":
             return self._losses_by_level(states, gold)
         targets, counted = self._targets_of_all_columns(gold)  # [B, S, C], [B, S]
-        entropies = functional.binary_cross_entropy_with_logits(
-            self.logits(states), targets, reduction="none"
-        ) * counted[:, :, None]
+        entropies = (
+            functional.binary_cross_entropy_with_logits(
+                self.logits(states), targets, reduction="none"
+            )
+            * counted[:, :, None]
+        )
         if self.settings.loss_reduction == "sum":
             return entropies.sum(dim=(1, 2))
         return entropies.sum(dim=(1, 2)) / (counted.sum(dim=1) * targets.shape[2])
@@ -166,7 +169,8 @@ class HBGL(nn.Module):
             states = states.float()
             if self.transform is not None:
                 states = self.transform(states)
-            weights, bias = self.label_vectors, self.label_bias
+            weights: torch.Tensor = self.label_vectors
+            bias: torch.Tensor | None = self.label_bias
             if columns is not None:
                 weights = weights[columns]
                 bias = None if bias is None else bias[columns]
@@ -176,7 +180,7 @@ class HBGL(nn.Module):
             return functional.linear(states, weights, bias)
 
     def level_input(self, labels: torch.Tensor, level: int, sep: torch.Tensor) -> torch.Tensor:
-        """u of one level (counted from 0): boolean labels [B, L] -> [B, d]; ``sep`` if empty."""
+        """One level's u (levels from 0): boolean labels [B, L] -> [B, d]; ``sep`` if empty."""
         if level >= self.depth:
             return sep.expand(len(labels), -1)
         columns = self.slices[level]

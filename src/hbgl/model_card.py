@@ -20,11 +20,12 @@ def model_card(taxonomy: Taxonomy, settings: Settings, metrics: dict[str, Any]) 
     lines = [
         "# Hierarchical text classifier",
         "",
-        f"Method `{settings.model.method}` over the backbone `{settings.backbone}`, made with hbgl.",
+        f"Method `{settings.model.method}` over the backbone `{settings.backbone}`, by hbgl.",
         "",
         "## Taxonomy",
         "",
-        f"{len(taxonomy)} labels on {taxonomy.depth} levels. Level 1: {', '.join(top[:_SHOWN])}{more}.",
+        f"{len(taxonomy)} labels on {taxonomy.depth} levels. Level 1: "
+        f"{', '.join(top[:_SHOWN])}{more}.",
         "",
         "## Training",
         "",

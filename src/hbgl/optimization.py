@@ -10,7 +10,13 @@ from torch import nn
 
 from hbgl.settings import TrainingSettings
 
-__all__ = ["build_optimizer", "learning_rate_factor", "seed_step", "set_learning_rate", "total_steps"]
+__all__ = [
+    "build_optimizer",
+    "learning_rate_factor",
+    "seed_step",
+    "set_learning_rate",
+    "total_steps",
+]
 
 _STEP_STRIDE = 1_000_003
 _PROCESS_STRIDE = 10_007

@@ -170,17 +170,29 @@ class TrainingSettings:
             "patience": self.patience or 1,
             "save every": self.save_every or 1,
         }
-        found = [f"{name} must be positive, not {value}" for name, value in positive.items() if value <= 0]
-        not_negative = {"weight decay": self.weight_decay, "warm-up": self.warmup, "clip": self.clip}
+        found = [
+            f"{name} must be positive, not {value}"
+            for name, value in positive.items()
+            if value <= 0
+        ]
+        not_negative = {
+            "weight decay": self.weight_decay,
+            "warm-up": self.warmup,
+            "clip": self.clip,
+        }
         found += [
-            f"{name} must be 0 or more, not {value}" for name, value in not_negative.items() if value < 0
+            f"{name} must be 0 or more, not {value}"
+            for name, value in not_negative.items()
+            if value < 0
         ]
         shares = {
             "attention dropout": self.attention_dropout,
             "hidden dropout": self.hidden_dropout or 0.0,
         }
         found += [
-            f"{name} must lie in 0..1, not {value}" for name, value in shares.items() if not 0 <= value < 1
+            f"{name} must lie in 0..1, not {value}"
+            for name, value in shares.items()
+            if not 0 <= value < 1
         ]
         return found
 
@@ -279,7 +291,8 @@ def with_overrides(settings: Settings, overrides: dict[str, Any]) -> Settings:
         part, _, name = key.rpartition(".")
         (parts[part] if part else top)[name] = value
     replaced = {
-        part: dataclasses.replace(getattr(settings, part), **fields) for part, fields in parts.items()
+        part: dataclasses.replace(getattr(settings, part), **fields)
+        for part, fields in parts.items()
     }
     return dataclasses.replace(settings, **top, **replaced)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from accelerate import Accelerator
 from torch import nn
 
 from hbgl.batching import Batch, collate, epoch_batches, split_by_tokens
-from hbgl.checkpoint import TrainingFolder, load_tensors, verify_folder
+from hbgl.checkpoint import TrainingFolder
 from hbgl.errors import TrainingError
 from hbgl.evaluation import LabelledTexts, count_labels
 from hbgl.methods.multilabel import Multilabel
@@ -111,7 +111,9 @@ def fit(
     """
     if len(train) == 0:
         raise TrainingError("no training documents; give a corpus whose train split is not empty")
-    run = _Run(method, train, dev, settings, folder, fingerprint or {}, accelerator or Accelerator())
+    run = _Run(
+        method, train, dev, settings, folder, fingerprint or {}, accelerator or Accelerator()
+    )
     run.listener = listener or Listener()
     if resume:
         run.restore()
@@ -187,7 +189,9 @@ class _Run:
         mine = indices[process :: self.accelerator.num_processes]
         # A process without documents still takes part: one document that weighs nothing.
         idle = len(mine) == 0
-        parts = split_by_tokens(indices[:1] if idle else mine, self.lengths, self.settings.token_budget)
+        parts = split_by_tokens(
+            indices[:1] if idle else mine, self.lengths, self.settings.token_budget
+        )
         loss_sum = torch.zeros((), device=self.device)
         for number, part in enumerate(parts):
             batch = self._collate(part, idle)
@@ -260,7 +264,9 @@ class _Run:
             share=share,
         )
         if share[1] > 1:
-            summed = self.accelerator.reduce(torch.from_numpy(counts.vector()).to(self.device), "sum")
+            summed = self.accelerator.reduce(
+                torch.from_numpy(counts.vector()).to(self.device), "sum"
+            )
             counts = counts.from_vector(summed.cpu().numpy())
         return counts.scores()
 
@@ -268,10 +274,11 @@ class _Run:
         return self.settings.patience is not None and self.progress.stale >= self.settings.patience
 
     def _keep_best(self) -> None:
-        if self.folder is not None:
-            self._save("best")
-            return
         tensors = self.method.state_dict()
+        if self.folder is not None:
+            if self.accelerator.is_main_process:
+                self.folder.save_best(tensors, self._progress_json())
+            return
         self.best_weights = {name: one.detach().cpu().clone() for name, one in tensors.items()}
 
     def _load_best(self) -> None:
@@ -281,8 +288,7 @@ class _Run:
         self.accelerator.wait_for_everyone()
         weights = self.best_weights
         if self.folder is not None:
-            verify_folder(self.folder.best)
-            weights = load_tensors(self.folder.best / "model.safetensors")
+            weights = self.folder.load_best()
         if weights is not None:
             self.method.load_state_dict(weights)
 
@@ -290,23 +296,18 @@ class _Run:
         every = self.settings.save_every
         due = evaluated if every is None else self.progress.step % every == 0
         if self.folder is not None and (due or self.progress.step == self.total):
-            self._save("last")
+            if self.accelerator.is_main_process:
+                self.folder.save_last(
+                    self.method.state_dict(), self.optimizer, self._progress_json()
+                )
             self.accelerator.wait_for_everyone()
 
-    def _save(self, which: Literal["last", "best"]) -> None:
-        if self.folder is None or not self.accelerator.is_main_process:
-            return
-        self.folder.save(
-            which,
-            model_tensors=self.method.state_dict(),
-            optimizer=self.optimizer,
-            scheduler_state={},  # the rate is a function of the step
-            progress={
-                "step": self.progress.step,
-                "fingerprint": self.fingerprint,
-                "progress": {**asdict(self.progress), "window": self.window},
-            },
-        )
+    def _progress_json(self) -> dict[str, Any]:
+        return {
+            "step": self.progress.step,
+            "fingerprint": self.fingerprint,
+            "progress": {**asdict(self.progress), "window": self.window},
+        }
 
     def restore(self) -> None:
         """Go on from the last checkpoint, if there is one.
@@ -315,7 +316,7 @@ class _Run:
         """
         if self.folder is None:
             return
-        state = self.folder.load_latest()
+        state = self.folder.load_last()
         if state is None:
             return
         saved = state.progress["fingerprint"]
@@ -326,7 +327,7 @@ class _Run:
         )
         if different:
             raise TrainingError(
-                f"the checkpoint in {self.folder.folder} belongs to a run with other "
+                f"the checkpoint in {self.folder.path} belongs to a run with other "
                 f"{', '.join(different)}; repeat that run's options, or train without --resume"
             )
         state.restore_model(self.method)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -67,14 +67,17 @@ def train_classifier(
     taxonomy = corpus.taxonomy
     backbone = load(settings.backbone)
     listener.said(f"backbone {backbone.name} from {backbone.source}")
+    if settings.model.head == "transform" and backbone.transform is None:
+        listener.said(f"{backbone.name} has no masked-LM transform: the head goes without")
     folder = None if run_folder is None else TrainingFolder(run_folder)
-    going_on = resume and folder is not None and folder.latest() is not None
+    going_on = resume and folder is not None and folder.exists()
     # What the global stage made is in the checkpoint; only a fresh run computes it.
-    vectors, global_losses = None, []
+    vectors: torch.Tensor | None = None
+    global_losses: list[float] = []
     if settings.model.method == "hbgl" and not going_on and accelerator.is_main_process:
         vectors, global_losses = _label_vectors(taxonomy, backbone, settings, listener)
     method = build_method(backbone, taxonomy, settings.model, vectors)
-    splits = {
+    splits: dict[str, LabelledTexts] = {
         split: prepare_records(corpus.records(split), taxonomy, backbone, method.max_length)
         for split in ("train", "dev")
         if split in corpus.splits
@@ -120,7 +123,7 @@ def _label_vectors(
 ) -> tuple[torch.Tensor, list[float]]:
     """The label vectors that the local stage starts from."""
     kind, seed = settings.model.label_vectors, settings.training.seed
-    start = "random" if kind == "random" else "name"
+    start: Literal["random", "name"] = "random" if kind == "random" else "name"
     vectors = initial_vectors(taxonomy, backbone, start, settings.model.name_vector, seed)
     if kind != "global" or settings.global_stage.steps == 0:
         return vectors, []
@@ -150,7 +153,12 @@ def _fingerprint(
     data = hashlib.sha256("\n".join(taxonomy.labels).encode("utf-8", "surrogatepass"))
     data.update(np.ascontiguousarray(taxonomy.edges).tobytes())
     for corpus in splits.values():
-        for array in (corpus.texts.ids, corpus.texts.offsets, corpus.gold.indices, corpus.gold.indptr):
+        for array in (
+            corpus.texts.ids,
+            corpus.texts.offsets,
+            corpus.gold.indices,
+            corpus.gold.indptr,
+        ):
             data.update(np.ascontiguousarray(array).tobytes())
     return {**settings.to_json(), "data": data.hexdigest()}
 

@@ -40,6 +40,10 @@ class LazyCommand:
 
 
 COMMANDS: dict[str, LazyCommand] = {
+    "demo": LazyCommand("hbgl.cli.demo", "demo", "Train, evaluate, predict on a bundled corpus."),
+    "train": LazyCommand("hbgl.cli.train", "train", "Train a classifier on a corpus folder."),
+    "evaluate": LazyCommand("hbgl.cli.evaluate", "evaluate", "Score a model on labelled texts."),
+    "predict": LazyCommand("hbgl.cli.predict", "predict", "Give new texts their labels."),
     "data": LazyCommand("hbgl.cli.data", "app", "Prepare, check, split and list corpora."),
     "taxonomy": LazyCommand("hbgl.cli.taxonomy", "app", "Check, show and convert taxonomies."),
     "backbone": LazyCommand("hbgl.cli.backbone", "app", "Fetch and show encoders beforehand."),

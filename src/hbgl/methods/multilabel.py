@@ -31,9 +31,9 @@ class Multilabel(nn.Module):
         """Take over the backbone's modules; the head starts at random."""
         super().__init__()
         self.encoder = TwoStreamEncoder(backbone.model)
-        self.head = nn.Linear(self.encoder.parts.hidden_size, len(taxonomy))
-        nn.init.normal_(self.head.weight, std=_HEAD_STD)
-        nn.init.zeros_(self.head.bias)
+        weight = torch.randn(len(taxonomy), self.encoder.parts.hidden_size) * _HEAD_STD
+        self.head_weight = nn.Parameter(weight)
+        self.head_bias = nn.Parameter(torch.zeros(len(taxonomy)))
         self.settings = settings
         self.pad_id = backbone.pad_id
 
@@ -45,7 +45,7 @@ class Multilabel(nn.Module):
 
     def label_parameters(self) -> list[nn.Parameter]:
         """The head."""
-        return [self.head.weight, self.head.bias]
+        return [self.head_weight, self.head_bias]
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Binary cross-entropy, summed (or averaged) over labels, averaged over documents."""
@@ -64,10 +64,11 @@ class Multilabel(nn.Module):
 
     def logits(self, batch: Batch) -> torch.Tensor:
         """[B, L] scores before the sigmoid, in float32."""
-        state = self.encoder.first_state(self.encoder.parts.word_embeddings(batch.ids), batch.lengths)
+        state = self.encoder.first_state(
+            self.encoder.parts.word_embeddings(batch.ids), batch.lengths
+        )
         with torch.autocast(state.device.type, enabled=False):
-            scores: torch.Tensor = self.head(state.float())
-        return scores
+            return functional.linear(state.float(), self.head_weight, self.head_bias)
 
     @torch.inference_mode()
     def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
