@@ -38,9 +38,9 @@ class PrepareOptions:
     """Leave out labels with fewer training documents; their documents stay with the parent."""
     drop_duplicates: bool = False
     """Keep equal texts once: test before dev before train."""
-    text_columns: tuple[str, ...] = ()
+    text_column: tuple[str, ...] = ()
     """Columns of the text; several are joined by line ends."""
-    label_columns: tuple[str, ...] = ()
+    label_column: tuple[str, ...] = ()
     """Columns of the labels: one per level, or one with paths."""
     id_column: str | None = None
     """Column of the document's id."""

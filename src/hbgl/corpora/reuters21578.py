@@ -38,6 +38,7 @@ from hbgl.taxonomy import Taxonomy, read_taxonomy
 __all__ = ["OPTIONS", "prepare"]
 
 OPTIONS = ("taxonomy", "min_documents", "drop_duplicates")
+FILES = 22
 FILE_LIMIT = 32 << 20  # bytes; the files have 1.5 MB
 _DOCUMENT = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -70,6 +71,8 @@ def prepare(
         raise CorpusError("no .sgm files; reut2-000.sgm to reut2-021.sgm are needed")
     taxonomy = read_taxonomy(options.taxonomy) if options.taxonomy else topic_taxonomy()
     with corpus_writer("reuters21578", destination, progress) as writer:
+        if len(files) != FILES:
+            writer.note(f"{len(files)} .sgm files, the collection has {FILES}")
         documents: list[Document] = []
         for file in files:
             documents += _stories(file, taxonomy, writer)

@@ -32,8 +32,8 @@ from hbgl.taxonomy import Taxonomy, read_taxonomy
 __all__ = ["OPTIONS", "prepare"]
 
 OPTIONS = (
-    "text_columns",
-    "label_columns",
+    "text_column",
+    "label_column",
     "id_column",
     "split_column",
     "label_separator",
@@ -137,8 +137,8 @@ def _write(writer: CorpusWriter, entry: Entry, split: str, names: Mapping[Path_,
 
 
 def _open(files: list[Path], options: PrepareOptions) -> _Table:
-    if not options.text_columns or not options.label_columns:
-        raise UsageError("table needs --text-columns and --label-columns")
+    if not options.text_column or not options.label_column:
+        raise UsageError("table needs --text-column and --label-column")
     taxonomy = read_taxonomy(options.taxonomy) if options.taxonomy else None
     reader = LabelReader(
         taxonomy,
@@ -147,8 +147,8 @@ def _open(files: list[Path], options: PrepareOptions) -> _Table:
     )
     return _Table(
         files,
-        options.text_columns,
-        options.label_columns,
+        options.text_column,
+        options.label_column,
         options.id_column,
         options.split_column,
         reader,

@@ -45,6 +45,7 @@ DOMAIN_WORDS = {
     "biochemistry": "biochemistry",
     "Psychology": "psychology",
 }
+ROWS = 46985
 LITERATURE_SHUFFLE = 7
 LITERATURE_HOLD_OUT = 0
 FAULTS_SHOWN = 20
@@ -88,6 +89,8 @@ def prepare(
     labels, taxonomy = _label(rows)
     with corpus_writer("wos", destination, progress) as writer:
         split_note = _write(writer, rows, labels, lists, options.seed)
+        if len(rows) != ROWS:
+            writer.note(f"the raw files have {len(rows):,} rows, WOS-46985 has {ROWS:,}")
         if sources.table and sources.numbered:
             writer.note(f"texts and names are those of {sources.table.name}; X.txt was not needed")
         writer.finish(
