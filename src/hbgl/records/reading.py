@@ -15,7 +15,7 @@ from hbgl.records.lines import Row, json_rows
 from hbgl.records.record import Columns, Record
 from hbgl.records.sources import DAMAGED, Format, Source, open_source
 from hbgl.records.tables import csv_rows, parquet_rows
-from hbgl.taxonomy import Taxonomy
+from hbgl.taxonomy import Repeated, Taxonomy
 
 __all__ = ["MAX_LINE_BYTES", "RecordReader", "infer_taxonomy", "read_records"]
 
@@ -152,8 +152,13 @@ def infer_taxonomy(
     path_separator: str = SEPARATOR,
     max_line_bytes: int = MAX_LINE_BYTES,
     quoted: bool = True,
+    repeated: Repeated = "join",
 ) -> Taxonomy:
-    """The taxonomy that the label paths of a file form; bad records are passed over here."""
+    """The taxonomy that the label paths of a file form; bad records are passed over here.
+
+    ``repeated`` says what a name under two paths is: one label with two parents (``join``), or
+    two labels named apart (``qualify``). The other options are those of `read_records`.
+    """
     labels = LabelReader(delimiter=label_delimiter, separator=path_separator)
     paths: dict[tuple[str, ...], None] = {}
 
@@ -180,4 +185,4 @@ def infer_taxonomy(
                 f"{opened.name}: its labels are no paths, so no taxonomy can be read from them; "
                 f'give a taxonomy, or labels such as "A{path_separator}B"'
             )
-    return Taxonomy.from_paths(paths)
+    return Taxonomy.from_paths(paths, repeated=repeated)
