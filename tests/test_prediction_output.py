@@ -231,6 +231,8 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(UsageError, match="is a folder"):
         PredictionWriter.create(tmp_path / "d.csv", RUN)
+    with pytest.raises(UsageError, match="is the input"):
+        PredictionWriter.create(tmp_path / "i.csv", PredictionRun("0", str(tmp_path / "i.csv")))
     assert names(tmp_path) == ["d.csv"]
 
 

@@ -60,7 +60,7 @@ class PredictionWriter:
             UsageError: The extension is unknown, or there is an unfinished output.
             HBGLError: The place cannot be written.
         """
-        _check_place(out)
+        _check_place(out, run)
         part = _part(out)
         with _writing(out):
             if part.exists():
@@ -82,7 +82,7 @@ class PredictionWriter:
             UsageError: The output is complete already, or belongs to another run.
             HBGLError: The place cannot be read or written.
         """
-        _check_place(out)
+        _check_place(out, run)
         if run.input == "-":
             raise UsageError("standard input cannot be read again: resume needs an input file")
         part = _part(out)
@@ -191,8 +191,10 @@ def _writing(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _check_place(out: Path) -> None:
+def _check_place(out: Path, run: PredictionRun) -> None:
     check_format(out)
+    if str(out.resolve()) == run.input:
+        raise UsageError(f"{out} is the input; name another file for the output")
     if out.is_dir():
         raise UsageError(f"{out} is a folder; name a file")
 
