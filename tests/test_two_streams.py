@@ -54,7 +54,7 @@ def tiny_method(
     random = np.random.default_rng(seed)
     taxonomy = random_taxonomy(random, labels=12, parents=parents)
     backbone = tiny_backbone(family, seed=seed, with_transform=settings.head == "transform")
-    vectors = torch.from_numpy(random.normal(size=(len(taxonomy), 16)).astype(np.float32))
+    vectors = torch.from_numpy(random.normal(0, 0.3, (len(taxonomy), 16)).astype(np.float32))
     method = HBGL(backbone, taxonomy, settings, vectors).eval()
     if method.label_bias is not None:
         torch.nn.init.normal_(method.label_bias)
