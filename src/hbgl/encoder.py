@@ -15,15 +15,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-from hbgl.attention import text_mask
+from hbgl.attention import attend, text_mask
 from hbgl.families import EncoderParts, Layer, encoder_parts
 
 __all__ = ["KeyValue", "TextMemory", "TwoStreamEncoder"]
-
-_FUSED_BACKWARD_PAYS = 384 * 384
-"""Scores (queries x keys) from which the fused kernel's gradient is the faster one on a CPU."""
 
 KeyValue = tuple[torch.Tensor, torch.Tensor]
 """Keys and values of one layer, each [B, H, positions, k]."""
@@ -190,7 +186,7 @@ class TwoStreamEncoder(nn.Module):
         query = self._split(layer.query(queries))
         key, value = key_value
         dropout = layer.attention_dropout.p if self.training else 0.0
-        mixed = _mix(query, key, value, bias, dropout)
+        mixed = attend(query, key, value, bias, dropout)
         batch, heads, places, width = mixed.shape
         output: torch.Tensor = layer.attention_output(
             mixed.transpose(1, 2).reshape(batch, places, heads * width)
@@ -209,30 +205,3 @@ class TwoStreamEncoder(nn.Module):
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
-
-
-def _mix(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    bias: torch.Tensor | None,
-    dropout: float,
-) -> torch.Tensor:
-    """Scaled dot-product attention: [B, H, S, k], [B, H, N, k] -> [B, H, S, k].
-
-    The fused kernel everywhere but in CPU training on short sequences, where its gradient costs
-    several times that of the plain products.
-    """
-    scores = query.shape[2] * key.shape[2]
-    plain = query.device.type == "cpu" and torch.is_grad_enabled() and query.requires_grad
-    if not plain or scores >= _FUSED_BACKWARD_PAYS:
-        if bias is not None and bias.is_floating_point():
-            bias = bias.to(query.dtype)
-        return functional.scaled_dot_product_attention(query, key, value, bias, dropout)
-    weights = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    if bias is not None and bias.dtype == torch.bool:
-        weights = weights.masked_fill(~bias, float("-inf"))
-    elif bias is not None:
-        weights = weights + bias.to(weights.dtype)
-    weights = functional.dropout(torch.softmax(weights, dim=-1), dropout)
-    return weights @ value
