@@ -6,6 +6,7 @@ XML is parsed by expat with entity declarations refused and external references 
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -32,6 +33,7 @@ __all__ = [
 
 MEMBER_LIMIT = 64 << 20  # bytes; the largest news items have some hundred kilobytes
 NESTING_LIMIT = 3
+TAR_END = 1024  # bytes of zeros that close a tar archive
 TAR_SUFFIXES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError)
 
@@ -182,9 +184,10 @@ def _zip_members(path: Path, suffix: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _tar_members(
-    stream: IO[bytes], place: str, suffix: str, nesting: int
+    packed: io.BufferedReader, place: str, suffix: str, nesting: int
 ) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=stream, mode="r|*") as archive:
+    stream = _Tail(_decompressed(packed))
+    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is None:
@@ -195,7 +198,40 @@ def _tar_members(
             elif member.name.lower().endswith(TAR_SUFFIXES):
                 if nesting <= 1:
                     raise CorpusError(f"{inner}: archives nested too deeply")
-                yield from _tar_members(content, inner, suffix, nesting - 1)
+                reader = cast(io.BufferedReader, content)
+                yield from _tar_members(reader, inner, suffix, nesting - 1)
+    stream.require_end(place)
+
+
+def _decompressed(packed: io.BufferedReader) -> IO[bytes]:
+    head = packed.peek(6)
+    if head.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=packed))
+    if head.startswith(b"BZh"):
+        return bz2.BZ2File(packed)
+    if head.startswith(b"\xfd7zXZ"):
+        return lzma.LZMAFile(packed)
+    return packed
+
+
+class _Tail:
+    """A stream that remembers its end; tarfile takes a cut archive for a complete one."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._tail = b""
+
+    def read(self, size: int) -> bytes:
+        content = self._stream.read(size)
+        self._tail = (self._tail + content[-TAR_END:])[-TAR_END:]
+        return content
+
+    def require_end(self, place: str) -> None:
+        """Read on to the end, which checks the compression too; a tar file ends with zeros."""
+        while self.read(1 << 16):
+            pass
+        if self._tail != bytes(TAR_END):
+            raise CorpusError(f"{place}: damaged archive, it ends early; get the file again")
 
 
 def _bounded(stream: IO[bytes], place: str) -> bytes:

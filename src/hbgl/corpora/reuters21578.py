@@ -165,6 +165,8 @@ def _prune(
     kept = frequent_labels(taxonomy, training, minimum)
     if len(kept) == len(taxonomy):
         return taxonomy, documents
+    if not kept:
+        raise CorpusError(f"no label has {minimum} training documents; lower --min-documents")
     gone = [label for label in taxonomy.labels if label not in kept]
     writer.note(f"labels with fewer than {minimum} training documents: {', '.join(gone)}")
     pruned = []
