@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,12 +97,18 @@ class CorpusReport:
         return report
 
 
-def check_corpus(folder: str | Path, *, max_faults: int = 1000) -> CorpusReport:
+def check_corpus(
+    folder: str | Path,
+    *,
+    max_faults: int = 1000,
+    progress: Callable[[str, int], None] | None = None,
+) -> CorpusReport:
     """Read a whole corpus folder; its faults are in the report, not raised.
 
     Args:
         folder: the corpus folder.
         max_faults: how many faults are listed; all are counted.
+        progress: called with what is being done and the number of documents so far.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -114,7 +120,7 @@ def check_corpus(folder: str | Path, *, max_faults: int = 1000) -> CorpusReport:
         taxonomy = read_taxonomy(folder / "taxonomy.tsv")
     except TaxonomyError as error:
         faults.extend(error.faults or [Fault(str(error))])
-    count = _Count(taxonomy)
+    count = _Count(taxonomy, progress or (lambda step, documents: None))
     skipped = SkippedRecords(keep=max_faults)
     for name, file in files.items():
         faults.extend(count.read(name, file, skipped))
@@ -151,7 +157,8 @@ def _records_files(folder: Path, faults: list[Fault]) -> dict[str, Path]:
 class _Count:
     """Counts documents as they pass; of each it keeps a few numbers for its text."""
 
-    def __init__(self, taxonomy: Taxonomy | None) -> None:
+    def __init__(self, taxonomy: Taxonomy | None, progress: Callable[[str, int], None]) -> None:
+        self._progress = progress
         self.splits: dict[str, SplitStatistics] = {}
         self._taxonomy = taxonomy
         self._label_sets: dict[str, Counter[tuple[str, ...]]] = {}
@@ -170,6 +177,7 @@ class _Count:
         try:
             for record in reader:
                 split.documents += 1
+                self._progress(f"checking {file.name}", split.documents)
                 split.words += len(record.text.split())
                 split.labels += len(record.labels)
                 split.without_labels += not record.labels

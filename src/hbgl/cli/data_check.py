@@ -36,6 +36,7 @@ def check(
     The exit code is 1 if there are faults. Averages count train, dev and test together.
     Duplicates are texts that differ only in case, space and punctuation.
     """
+    from hbgl.cli.data_progress import PrepareProgress
     from hbgl.corpus_check import check_corpus
 
     folder = Path(corpus)
@@ -43,7 +44,8 @@ def check(
         from hbgl.corpora import open_corpus
 
         folder = open_corpus(corpus).path
-    report = check_corpus(folder, max_faults=max_faults)
+    with PrepareProgress(quiet=as_json) as progress:
+        report = check_corpus(folder, max_faults=max_faults, progress=progress)
     if as_json:
         typer.echo(json.dumps(report.as_json(), ensure_ascii=False))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,8 +100,9 @@ def split(
     Each split keeps the label distribution (iterative stratification). Texts that differ only in
     case, space and punctuation are never in two splits.
     """
+    from hbgl.cli.data_progress import PrepareProgress
     from hbgl.errors import UsageError
-    from hbgl.records import Columns, RecordReader, SkippedRecords, read_records
+    from hbgl.records import Columns, Record, RecordReader, SkippedRecords, read_records
     from hbgl.splitting import check_fractions, write_splits
 
     if str(file) == "-":
@@ -120,9 +122,9 @@ def split(
     skipped_path = skipped_file or file.with_name(f"{file.name}.skipped.jsonl")
     readers: list[RecordReader] = []
 
-    with SkippedRecords(skipped_path) as skipped:
+    with SkippedRecords(skipped_path) as skipped, PrepareProgress(quiet=as_json) as progress:
 
-        def read() -> RecordReader:
+        def read() -> Iterator[Record]:
             # The second reading skips the same records, which are noted already.
             reader = read_records(
                 file,
@@ -132,7 +134,10 @@ def split(
                 **options,
             )
             readers.append(reader)
-            return reader
+            step = "reading" if len(readers) == 1 else "writing"
+            for number, record in enumerate(reader, start=1):
+                progress(step, number)
+                yield record
 
         made = write_splits(
             read,

@@ -1,0 +1,349 @@
+"""Damaged input to every reader of records and taxonomies: only an HBGLError may come out.
+
+    python -m benchmarks.fuzz_readers --out benchmarks/results/fuzz_readers.json
+    python -m benchmarks.fuzz_readers --seed 1 --only 4711        reproduces input 4711 of that run
+
+Input ``i`` depends on the seed and on ``i`` alone: a good file of one format, changed in one to
+six places, before or after its compression. A failure is any other exception, a crash of the
+process, an input that takes more than ten CPU seconds or 4 GiB, a record that breaks its own rules
+(empty or unwritable text, labels that are not closed), or a JSONL line that is neither read nor
+reported. The exit code is 1 if there are failures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import logging
+import multiprocessing
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any, Literal
+
+import zstandard
+
+from benchmarks.provenance import provenance
+from hbgl.errors import HBGLError
+from hbgl.records import Columns, Record, SkippedRecords, read_records, write_records
+from hbgl.records.lines import BOM
+from hbgl.records.sources import Format as RecordFormat
+from hbgl.taxonomy import Taxonomy, read_taxonomy
+from hbgl.taxonomy.formats import Format as TaxonomyFormat
+
+__all__ = ["main"]
+
+SECONDS = 10  # of the CPU
+HANGS = 120  # seconds on the clock, which a busy machine must not reach
+CHUNK = 50_000  # inputs that one process reads
+MEMORY = 4 << 30
+SHOWN = 100
+
+TREE = Taxonomy.from_paths([("science", "physics", "optics"), ("science", "biology"), ("sport",)])
+GRAPH = Taxonomy.from_edges([("a", "c"), ("b", "c"), ("c", "d"), ("b", "e")])
+
+RECORDS = [
+    Record("Light bends in glass.", ("science", "physics", "optics"), "1"),
+    Record('A "quoted", text;\nof two lines', ("sport",), None),
+    Record("Ünïcode 漢字 🙂", (), "x\ty"),
+]
+JSON_LINES = [
+    {"text": "a", "labels": ["optics", "sport"], "id": 1},
+    {"text": "b", "labels": ["science > physics > optics"]},
+    {"text": "c", "labels": [["science", "biology"]], "other": {"deep": [1, 2.5, None, True]}},
+    {"token": ["d", "e"], "label": ["d"]},
+    {"doc_token": "f", "doc_label": "a; b", "doc_topic": []},
+    {"text": "g \u00e9 \U0001f642", "level1": "science", "level2": "physics"},
+]
+TAXONOMIES: dict[str, tuple[TaxonomyFormat, str, str]] = {
+    "tsv": ("tsv", ".tsv", "Root\tscience\tsport\nscience\tphysics\tbiology\nphysics\toptics\n"),
+    "edges": ("edges", ".csv", 'parent,child\nRoot,science\nscience,"physics, all"\n,sport\n'),
+    "paths": ("paths", ".txt", "science > physics > optics\nscience > biology\nsport\n"),
+    "json": (
+        "json",
+        ".json",
+        '{"science": {"physics": ["optics"], "biology": {}}, "sport": null}',
+    ),
+    "json nodes": (
+        "json",
+        ".json",
+        '[{"name": "science", "children": [{"name": "physics"}]}, {"name": "sport"}]',
+    ),
+    "yaml": ("yaml", ".yaml", "science:\n  physics: [optics]\n  biology:\nsport:\n"),
+    "label-studio": (
+        "label-studio",
+        ".xml",
+        '<View><Taxonomy name="t" toName="x"><Choice value="science"><Choice value="physics"/>'
+        '</Choice><Choice value="sport"/></Taxonomy></View>',
+    ),
+    "skos turtle": (
+        "skos",
+        ".ttl",
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://e.org/> .\n"
+        ':s a skos:Concept ; skos:prefLabel "science"@en .\n'
+        ':p a skos:Concept ; skos:prefLabel "physics"@en ; skos:broader :s .\n',
+    ),
+    "skos xml": (
+        "skos",
+        ".rdf",
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:skos="http://www.w3.org/2004/02/skos/core#"><skos:Concept rdf:about="http://e.org/s">'
+        '<skos:prefLabel xml:lang="en">science</skos:prefLabel></skos:Concept></rdf:RDF>',
+    ),
+    "names": ("tsv", ".tsv", '{"science": "the sciences", "sport": "all of sport"}'),
+}
+# Slow parsers get fewer inputs.
+WEIGHTS = {
+    "jsonl": 40,
+    "csv": 25,
+    "tsv": 14,
+    "parquet": 4,
+    "taxonomy tsv": 10,
+    "taxonomy edges": 8,
+    "taxonomy paths": 8,
+    "taxonomy json": 6,
+    "taxonomy json nodes": 6,
+    "taxonomy names": 4,
+    "taxonomy yaml": 2,
+    "taxonomy label-studio": 4,
+    "taxonomy skos turtle": 0.5,
+    "taxonomy skos xml": 0.5,
+}
+TOKENS = [
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b'"', b"'", b"{", b"}",
+    b"[", b"]", b",", b";", b":", b"\t", b"\r", b"\n", b"\r\n", b" > ", b">", b"<", b"&", b"&#0;",
+    b"NaN", b"Infinity", b"-1e999", b"null", b"true", b"1" * 5000, b"[" * 3000, b'{"a":' * 3000,
+    b"Root", b"Root\t", b'"text":', b'"labels":', b'"id":', b"<!DOCTYPE a [<!ENTITY b 'c'>]>",
+    b"&b;", b"- ", b"  ", b"*a", b"&a ", b"!!python/object:os.system", b"<<: ", b"@prefix",
+    b"\x1f\x8b", b"PAR1", b"\xe2\x80\xa8", b"\xc2\x85", b"\x0c", b"science", b"x" * 3000,
+]  # fmt: skip
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """The content with one to six changes."""
+    data = bytearray(content)
+    for _ in range(rng.randint(1, 6)):
+        place = rng.randint(0, len(data))
+        end = min(len(data), place + rng.choice((1, 1, 2, 4, 16, 64)))
+        kind = rng.randrange(7)
+        if kind == 0:
+            data[place:end] = rng.randbytes(end - place)
+        elif kind == 1:
+            data[place:place] = rng.choice(TOKENS)
+        elif kind == 2:
+            data[place:end] = rng.choice(TOKENS)
+        elif kind == 3:
+            del data[place:end]
+        elif kind == 4:
+            data[place:place] = data[place:end] * rng.choice((1, 2, 50))
+        elif kind == 5:
+            other = rng.randint(0, len(data))
+            data[place:end] = data[other : other + (end - place)]
+        elif rng.random() < 0.3:
+            del data[place:]
+    return bytes(data)
+
+
+def record_samples() -> dict[str, bytes]:
+    """A good file for each record format."""
+    samples = {"jsonl": "\n".join(json.dumps(line) for line in JSON_LINES).encode()}
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in ("csv", "tsv", "parquet"):
+            write_records(RECORDS, path := Path(folder) / f"a.{suffix}")
+            samples[suffix] = path.read_bytes()
+    return samples
+
+
+def fuzz_records(kind: str, sample: bytes, rng: random.Random) -> str:
+    """Read one damaged file of records; what became of it."""
+    format: RecordFormat = kind  # type: ignore[assignment]  # noqa: A001
+    packed = rng.choice(("", "", "", "gz", "zst"))
+    content = mutated(sample, rng) if not packed or rng.random() < 0.5 else sample
+    plain = content
+    if packed:
+        pack = gzip.compress if packed == "gz" else zstandard.compress
+        content = pack(content)
+        if plain is sample:
+            content = mutated(content, rng)
+    taxonomy = rng.choice((None, TREE, TREE, GRAPH))
+    columns = Columns(labels=["level1", "level2"]) if rng.random() < 0.1 else None
+    on_error: Literal["fail", "skip"] = rng.choice(("fail", "skip", "skip"))
+    skipped = SkippedRecords()
+    reader = read_records(
+        io.BytesIO(content),
+        format=None if rng.random() < 0.1 else format,
+        taxonomy=taxonomy,
+        columns=columns,
+        on_error=on_error,
+        skipped=skipped,
+        require_labels=rng.random() < 0.1,
+        max_line_bytes=rng.choice((64 << 20, 64 << 20, 40)),
+        quoted=rng.random() < 0.9,
+    )
+    try:
+        for record in reader:
+            check_record(record, taxonomy)
+    except HBGLError:
+        return "refused"
+    if kind == "jsonl" and not packed and not plain.startswith((b"\x1f\x8b", b"\x28\xb5", b"PAR1")):
+        lines = sum(bool(line.strip()) for line in plain.removeprefix(BOM).split(b"\n"))
+        if lines != reader.summary.read + reader.summary.skipped:
+            raise AssertionError(f"{lines} lines, but {reader.summary}")
+    return "read with faults" if reader.summary.skipped else "read"
+
+
+def check_record(record: Record, taxonomy: Taxonomy | None) -> None:
+    """A record that was read must be one that can be used."""
+    json.dumps([record.text, record.labels, record.id], ensure_ascii=False).encode("utf-8")
+    if not record.text.strip() or not all(record.labels):
+        raise AssertionError(f"empty text or label: {record}")
+    if taxonomy is not None:
+        ids = taxonomy.ids(record.labels).tolist()
+        if ids != sorted(set(ids)):
+            raise AssertionError(f"labels out of order: {record}")
+        if taxonomy.is_tree and ids != taxonomy.closure(ids).tolist():
+            raise AssertionError(f"labels not closed: {record}")
+
+
+def fuzz_taxonomy(kind: str, folder: Path, rng: random.Random) -> str:
+    """Read one damaged taxonomy; what became of it."""
+    format, suffix, sample = TAXONOMIES[kind]  # noqa: A001
+    path = folder / f"taxonomy{suffix}"
+    names: Path | Literal[False] = False
+    content = mutated(sample.encode(), rng)
+    if kind == "names":
+        names = folder / "words.json"
+        names.write_bytes(content)
+        content = TAXONOMIES["tsv"][2].encode()
+    path.write_bytes(content)
+    try:
+        taxonomy = read_taxonomy(
+            path, format=format, names=names, repeated=rng.choice(("join", "qualify"))
+        )
+    except HBGLError:
+        return "refused"
+    if len(taxonomy.levels) != len(taxonomy) or taxonomy.depth < 1:
+        raise AssertionError(f"levels do not fit: {taxonomy!r}")
+    return "read"
+
+
+def fuzz_one(seed: int, number: int, samples: dict[str, bytes], folder: Path) -> tuple[str, str]:
+    """Make and read one input: its kind, and what became of it."""
+    rng = random.Random(f"{seed}-{number}")
+    [kind] = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))
+    if kind.startswith("taxonomy "):
+        return kind, fuzz_taxonomy(kind.removeprefix("taxonomy "), folder, rng)
+    return kind, fuzz_records(kind, samples[kind], rng)
+
+
+def work(seed: int, start: int, stop: int, place: Synchronized[int], found: Any) -> None:
+    """Read the inputs of a range in this process; results go into the queue, the place forward."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    logging.disable()
+    samples = record_samples()
+    outcomes: Counter[tuple[str, str]] = Counter()
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(start, stop):
+            place.value, start_cpu = number, time.process_time()
+            try:
+                kind, outcome = fuzz_one(seed, number, samples, Path(folder))
+                outcomes[kind, outcome] += 1
+                if (taken := time.process_time() - start_cpu) > SECONDS:
+                    failures.append((number, f"took {taken:.0f} s"))
+            except Exception as error:  # everything that is no HBGLError is what is looked for
+                trace = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{Path(trace.filename).name}:{trace.lineno}"
+                failures.append((number, f"{type(error).__name__} at {where}: {error}"[:300]))
+    found.put((outcomes, failures))
+
+
+def fuzz(seed: int, count: int) -> tuple[Counter[tuple[str, str]], list[tuple[int, str]]]:
+    """Read all inputs in processes whose death is a failure too."""
+    context = multiprocessing.get_context("spawn")
+    outcomes: Counter[tuple[str, str]] = Counter()
+    failures: list[tuple[int, str]] = []
+    ranges = [(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+    while ranges:
+        start, stop = ranges.pop(0)
+        place, found = context.Value("q", start), context.Queue()
+        process = context.Process(target=work, args=(seed, start, stop, place, found))
+        process.start()
+        result, reason = supervise(process, found, place)
+        if result is not None:
+            outcomes.update(result[0])
+            failures.extend(result[1])
+            continue
+        # Without its results the range is read again in two parts, around the input that killed.
+        failures.append((place.value, reason))
+        parts = ((start, place.value), (place.value + 1, stop))
+        ranges[:0] = [part for part in parts if part[0] < part[1]]
+    return outcomes, sorted(failures)
+
+
+def supervise(process: Any, found: Any, place: Synchronized[int]) -> tuple[Any, str]:
+    """The result of a process, or None and how it died."""
+    seen, since = place.value, time.monotonic()
+    while True:
+        if not found.empty():
+            result = found.get()
+            process.join()
+            return result, ""
+        if not process.is_alive() and found.empty():
+            return None, f"the process ended with code {process.exitcode}"
+        if place.value != seen:
+            seen, since = place.value, time.monotonic()
+        elif time.monotonic() - since > HANGS:
+            process.kill()
+            process.join()
+            return None, f"did not end within {HANGS} s"
+        time.sleep(0.05)
+
+
+def main() -> int:
+    """Read the inputs, print a table and one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("--count", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="read one input and show what happens")
+    parser.add_argument("--out", type=Path, help="write the result as JSON")
+    options = parser.parse_args()
+    if options.only is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            print(*fuzz_one(options.seed, options.only, record_samples(), Path(folder)), sep=": ")
+        return 0
+    start = time.perf_counter()
+    outcomes, failures = fuzz(options.seed, options.count)
+    names = sorted({outcome for _, outcome in outcomes})
+    print(f"{'':<24}" + "".join(f"{name:>18}" for name in names))
+    for kind in WEIGHTS:
+        print(f"{kind:<24}" + "".join(f"{outcomes[kind, name]:>18,}" for name in names))
+    for number, message in failures[:SHOWN]:
+        print(f"failure: --seed {options.seed} --only {number}: {message}")
+    results = {
+        "inputs": sum(outcomes.values()) + len(failures),
+        "failures": len(failures),
+        "seconds": round(time.perf_counter() - start, 1),
+        "by_reader": {kind: {name: outcomes[kind, name] for name in names} for kind in WEIGHTS},
+        "first_failures": [f"--only {number}: {message}" for number, message in failures[:SHOWN]],
+    }
+    command = f"python -m benchmarks.fuzz_readers --count {options.count} --seed {options.seed}"
+    record = {"benchmark": "fuzz_readers", **provenance(command, options.seed), "results": results}
+    if options.out:
+        options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(record))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
