@@ -140,6 +140,9 @@ WRONG = [
         "3: a row has the columns parent and child, this one has 1",
         '5: duplicate sibling "B" below "A" (already on line 1)',
     ]),
+    ("a.csv", "child;;parent\nA;x;\nB\n", [
+        "3: a row has the columns parent and child, this one has 1",
+    ]),
     ("a.csv", "Root,A\n\nB,C\n", [
         '3: unknown parent "B": nothing puts it below "Root", so there are two roots where one is '
         "promised",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from hbgl.taxonomy.source import decode_text
 __all__ = ["Items", "Pairs", "Scalar", "Value", "parse_json", "parse_yaml"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scalar:
     """A text, or None for what is not text: a number, true, null."""
 
@@ -26,7 +27,7 @@ class Scalar:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Items:
     """A list."""
 
@@ -34,7 +35,7 @@ class Items:
     values: list[Value] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pairs:
     """A mapping; pairs as they stand in the file, so that a repeated key is seen."""
 
@@ -89,14 +90,15 @@ def parse_yaml(content: bytes, file: str) -> Value:
         raise _broken("YAML", file, problem.splitlines()[0], line) from error
 
 
-def _json_events(text: str) -> Iterator[_Event]:
+def _json_events(content: str) -> Iterator[_Event]:
     line = 1
-    for found in _JSON_TOKEN.finditer(text):
+    for found in _JSON_TOKEN.finditer(content):
         piece = found[0]
         if piece == "\n":
             line += 1
         elif piece[0] == '"':
-            yield "scalar", json.loads(piece) if "\\" in piece else piece[1:-1], line
+            text = json.loads(piece) if "\\" in piece else piece[1:-1]
+            yield "scalar", sys.intern(text), line  # keys come again and again
         elif piece in "[{":
             yield "items" if piece == "[" else "pairs", None, line
         elif piece in "]}":

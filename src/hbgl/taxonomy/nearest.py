@@ -18,6 +18,9 @@ from hbgl.taxonomy.names import fold_name, quoted
 __all__ = ["NearestNames"]
 
 _CANDIDATES = 64
+_MOST_HINTS = 1000
+"""A file of 100,000 unknown names takes no minutes for hints that nobody reads."""
+
 _LONGEST = 200
 """Letters of a name that are compared; difflib takes quadratic time."""
 
@@ -27,6 +30,7 @@ class NearestNames:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
+        self._hints = 0
         self._pairs: dict[str, npt.NDArray[np.int32]] | None = None
 
     def suggest(self, name: str, count: int = 3) -> list[str]:
@@ -38,15 +42,20 @@ class NearestNames:
         if not hits:
             return []
         shared = np.bincount(np.concatenate(hits), minlength=len(self._names))
-        best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
+        # The lowest ids among equals, so that the answer does not depend on the sorting.
+        ranks = shared * len(shared) - np.arange(len(shared))
+        few = min(_CANDIDATES, len(shared))
+        best = np.argpartition(-ranks, few - 1)[:few]
+        best = best[np.argsort(-ranks[best])]
         candidates: dict[str, str] = {}
         for i in best[shared[best] > 0].tolist():
             candidates.setdefault(fold_name(self._names[i])[:_LONGEST], self._names[i])
         return [candidates[near] for near in difflib.get_close_matches(wanted, candidates, count)]
 
     def hint(self, name: str) -> str:
-        """``; did you mean "A" or "B"?`` or nothing."""
-        near = self.suggest(name)
+        """``; did you mean "A" or "B"?`` or nothing; nothing too after a thousand hints."""
+        self._hints += 1
+        near = self.suggest(name) if self._hints <= _MOST_HINTS else []
         return f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""
 
     def _index(self) -> dict[str, npt.NDArray[np.int32]]:

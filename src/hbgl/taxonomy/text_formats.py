@@ -49,7 +49,8 @@ def tsv_text(taxonomy: Taxonomy) -> str:
 def read_edge_list(content: bytes, draft: Draft) -> None:
     """Read CSV rows ``parent,child[,words]``; an empty parent puts the child at the top.
 
-    A first row such as ``child,parent`` names the columns. Commas, semicolons or tabs divide them.
+    A first row such as ``child,parent`` names the columns; then others may stand beside them.
+    Commas, semicolons or tabs divide them.
     """
     columns: _Columns | None = None
     for line, row in _csv_rows(content, draft):
@@ -57,8 +58,8 @@ def read_edge_list(content: bytes, draft: Draft) -> None:
             columns = _header(row)
             if columns is not None:
                 continue
-            columns = _Columns(0, 1, 2)
-        if not 2 <= len(row) <= 3:
+            columns = _Columns(parent=0, child=1, words=2, width=3)
+        if not max(columns.parent, columns.child) < len(row) <= columns.width:
             draft.fault(f"a row has the columns parent and child, this one has {len(row)}", line)
             continue
         draft.edge(row[columns.parent] or None, row[columns.child], line)
@@ -92,17 +93,19 @@ class _Columns:
     parent: int
     child: int
     words: int
+    width: int
+    """The most cells that a row may have."""
 
 
 def _header(row: list[str]) -> _Columns | None:
     """The columns that a first row names, or None where it is data."""
     heads = [cell.strip().lower() for cell in row]
-    found = [
+    parent, child, words = (
         next((i for i, head in enumerate(heads) if head in known), len(heads))
         for known in (_PARENT_HEADS, _CHILD_HEADS, _NAME_HEADS)
-    ]
-    named = found[0] < len(heads) and found[1] < len(heads)
-    return _Columns(*found) if named else None
+    )
+    named = parent < len(heads) and child < len(heads)
+    return _Columns(parent, child, words, width=len(heads)) if named else None
 
 
 def _csv_rows(content: bytes, draft: Draft) -> Iterator[tuple[int, list[str]]]:
