@@ -1,9 +1,9 @@
 """Train on a corpus, choose the checkpoint on dev, look at test once, and write it down.
 
-    python benchmarks/quality.py clinc150 --name hbgl --set training.epochs=3 ... --out FILE
+    python -m benchmarks.quality clinc150 --name hbgl --set training.epochs=3 ... --out FILE
 
 ``--set PART.FIELD=VALUE`` sets a field of the settings (JSON values). With ``--dev-only`` the test
-split is not touched: that is for choosing. Several ``--seed`` train several models.
+split is not touched: that is for choosing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from provenance import provenance
-
+from benchmarks.provenance import provenance
 from hbgl.corpora import open_corpus
 from hbgl.settings import preset, with_overrides
 from hbgl.training import Evaluated, Stepped
@@ -58,37 +57,32 @@ def main() -> None:
     parser.add_argument("--name", default="hbgl", help="name of the configuration")
     parser.add_argument("--preset", default="default")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE")
-    parser.add_argument("--seed", type=int, action="append")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dev-only", action="store_true")
     parser.add_argument("--checkpoints", type=Path, help="keep checkpoints there, and resume")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    overrides = dict(_assignment(one) for one in options.set)
-    seeds = options.seed or [0]
-    runs = []
-    for seed in seeds:
-        chosen = {**overrides, "training.seed": seed}
-        runs.append(_run(options, chosen, seed))
-    for run in runs:
-        test = run.get("test") or {}
-        print(
-            f"{run['corpus']:>14} {run['name']:<24} seed {run['seed']}  "
-            f"dev {100 * run['dev']['micro_f1']:.2f} / {100 * run['dev']['macro_f1']:.2f}  test "
-            + (f"{100 * test['micro_f1']:.2f} / {100 * test['macro_f1']:.2f}" if test else "-")
-        )
-    results = {**runs[0], "runs": runs} if len(runs) > 1 else runs[0]
-    command = "python " + " ".join(sys.argv)
-    document = {"benchmark": "quality", **provenance(command, seeds[0]), "results": results}
+    overrides = {**dict(_assignment(one) for one in options.set), "training.seed": options.seed}
+    run = _run(options, overrides)
+    scores = {split: run[split] for split in ("dev", "test") if run.get(split)}
+    shown = (
+        f"{split} Micro-F1 {100 * one['micro_f1']:.2f} Macro-F1 {100 * one['macro_f1']:.2f}"
+        for split, one in scores.items()
+    )
+    print(f"{run['corpus']} {run['name']} seed {run['seed']}: " + ", ".join(shown))
+    command = " ".join(["python -m benchmarks.quality", *sys.argv[1:]])
+    document = {"benchmark": "quality", **provenance(command, options.seed), "results": run}
     if options.out:
         options.out.write_text(json.dumps(document, indent=2) + "\n")
-    print(json.dumps({"benchmark": "quality", "runs": [_short(run) for run in runs]}))
+    keep = ("corpus", "name", "seed", "micro_f1", "macro_f1", "seconds")
+    print(json.dumps({"benchmark": "quality", **{key: run[key] for key in keep if key in run}}))
 
 
-def _run(options: argparse.Namespace, overrides: dict[str, Any], seed: int) -> dict[str, Any]:
+def _run(options: argparse.Namespace, overrides: dict[str, Any]) -> dict[str, Any]:
     corpus = open_corpus(options.corpus)
     settings = with_overrides(preset(options.preset), overrides)
     log = _Log()
-    log.said(f"{corpus.path.name} {options.name} seed {seed} {overrides}")
+    log.said(f"{corpus.path.name} {options.name} {overrides}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.checkpoints or Path(scratch)
         model = train_classifier(
@@ -103,7 +97,9 @@ def _run(options: argparse.Namespace, overrides: dict[str, Any], seed: int) -> d
         "corpus": corpus.path.name,
         "name": options.name,
         "method": settings.model.method,
-        "seed": seed,
+        "preset": options.preset,
+        "backbone": settings.backbone,
+        "seed": options.seed,
         "epochs": settings.training.epochs,
         "batch_size": settings.training.batch_size,
         "learning_rate": settings.training.learning_rate,
@@ -114,6 +110,8 @@ def _run(options: argparse.Namespace, overrides: dict[str, Any], seed: int) -> d
         "seconds": model.metrics["seconds"],
         "settings": settings.to_json(),
     }
+    if settings.model.method == "hbgl":
+        run["label_embeddings"] = settings.model.label_vectors
     if not options.dev_only:
         scores = model.evaluate(corpus.records("test"))
         run["test"] = {
@@ -126,11 +124,6 @@ def _run(options: argparse.Namespace, overrides: dict[str, Any], seed: int) -> d
         run["micro_f1"], run["macro_f1"] = scores.micro_f1, scores.macro_f1
         log.said(f"test Micro-F1 {100 * scores.micro_f1:.2f} Macro-F1 {100 * scores.macro_f1:.2f}")
     return run
-
-
-def _short(run: dict[str, Any]) -> dict[str, Any]:
-    keep = ("corpus", "name", "seed", "micro_f1", "macro_f1", "seconds")
-    return {key: run[key] for key in keep if key in run}
 
 
 def _assignment(text: str) -> tuple[str, Any]:
