@@ -31,7 +31,7 @@ MARKER = re.compile(
     re.DOTALL,
 )
 SETTINGS = (
-    "corpus", "method", "preset", "backbone", "label_embeddings", "epochs", "batch_size",
+    "corpus", "method", "name", "preset", "backbone", "label_embeddings", "epochs", "batch_size",
     "learning_rate",
 )  # fmt: skip
 SCORES = {"micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
@@ -47,8 +47,15 @@ def read_results(folder: Path) -> list[Run]:
         missing = [key for key in REQUIRED if key not in run]
         if missing:
             raise SystemExit(f"{path}: missing {', '.join(missing)}")
-        runs.append({**run, "file": path.relative_to(folder).as_posix()})
+        runs.extend(_single_runs({**run, "file": path.relative_to(folder).as_posix()}))
     return runs
+
+
+def _single_runs(run: Run) -> Iterator[Run]:
+    """A file with several seeds lists their results as ``runs``."""
+    for results in run["results"].get("runs", [run["results"]]):
+        seed = results.get("seed", run["seed"])
+        yield {**run, "seed": seed, "results": results}
 
 
 def fill(page: str, runs: Sequence[Run]) -> str:
@@ -69,10 +76,12 @@ def fill(page: str, runs: Sequence[Run]) -> str:
 
 def table(name: str, runs: Sequence[Run]) -> str:
     """One Markdown table, and the line that says where its numbers come from."""
+    if name == "quality":
+        runs = [run for run in runs if all(score in run["results"] for score in SCORES)]
     if not runs:
         return f"No result of `{name}` is recorded yet."
     rows = list(_quality_rows(runs)) if name == "quality" else list(_plain_rows(runs))
-    files = ", ".join(f"`{run['file']}`" for run in runs)
+    files = ", ".join(dict.fromkeys(f"`{run['file']}`" for run in runs))
     return f"{_markdown(rows)}\n\nFrom `benchmarks/results`: {files}. {_machines(runs)}."
 
 

@@ -41,16 +41,16 @@ def test_number_tables_are_current(page: Path) -> None:
     assert number_tables.fill(text, runs) == text, "run `make docs`"
 
 
-def run(benchmark: str, seed: int, **results: Any) -> dict[str, Any]:
+def run(benchmark: str, number: int, **results: Any) -> dict[str, Any]:
     return {
         "benchmark": benchmark,
         "command": "hbgl ...",
-        "seed": seed,
+        "seed": number,
         "commit": "0" * 40,
         "hardware": {"cpu": "A", "cores": 2},
         "date": "2026-01-01",
         "results": results,
-        "file": f"{benchmark}-{seed}.json",
+        "file": f"{benchmark}-{number}.json",
     }
 
 
@@ -67,8 +67,7 @@ def test_runs_that_differ_in_the_seed_share_a_row() -> None:
         "| c | flat | 3 | 91.00 ± 1.41 | 50.00 ± 0.00 | 0, 1 |",
         "| d | flat | 3 | 70.00 | 61.23 | 0 |",
         "",
-        "From `benchmarks/results`: `quality-0.json`, `quality-1.json`, `quality-0.json`. "
-        "cpu A, cores 2.",
+        "From `benchmarks/results`: `quality-0.json`, `quality-1.json`. cpu A, cores 2.",
     ]
 
 
@@ -98,6 +97,20 @@ def test_tables_are_filled_between_their_markers_only() -> None:
     assert "| d | flat |" in filled
     assert "| c | flat |" not in filled
     assert number_tables.fill(filled, runs) == filled
+
+
+def test_a_file_may_hold_several_seeds(tmp_path: Path) -> None:
+    scores = {"corpus": "c", "micro_f1": 0.5, "macro_f1": 0.4}
+    seeds = [{"seed": 0, **scores}, {"seed": 1, **scores}]
+    content = run("quality", 0, **scores, runs=seeds)
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    runs = number_tables.read_results(tmp_path)
+    assert "| c | 50.00 ± 0.00 | 40.00 ± 0.00 | 0, 1 |" in number_tables.table("quality", runs)
+
+
+def test_runs_without_test_scores_are_left_out() -> None:
+    runs = [run("quality", 0, corpus="c", dev=0.5)]
+    assert number_tables.table("quality", runs).startswith("No result of `quality` is recorded")
 
 
 def test_a_result_that_lacks_its_origin_is_refused(tmp_path: Path) -> None:
