@@ -53,7 +53,8 @@ def read_results(folder: Path) -> list[Run]:
 
 def _single_runs(run: Run) -> Iterator[Run]:
     """A file with several seeds lists their results as ``runs``."""
-    for results in run["results"].get("runs", [run["results"]]):
+    several = run["results"].get("runs") if run["benchmark"] == "quality" else None
+    for results in several or [run["results"]]:
         seed = results.get("seed", run["seed"])
         yield {**run, "seed": seed, "results": results}
 
