@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -28,6 +29,8 @@ __all__ = [
 
 _WINDOW = 64
 """Batches per sorting window: long enough to even out lengths, short enough to stay random."""
+_CHARACTERS_PER_TOKEN = 16
+"""Of a long text only so many are tokenised at first; about four make a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +74,45 @@ class Batch:
 
 def tokenize(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> TokenizedTexts:
     """Token ids with [CLS] and [SEP], at most ``max_length`` of them; in parallel, in Rust."""
-    own = Tokenizer.from_str(tokenizer.to_str())
-    own.no_padding()
-    # A text that spells "[SEP]" is a text, not an instruction.
-    own.encode_special_tokens = True
-    own.enable_truncation(max_length)
+    own = _text_tokenizer(tokenizer, max_length)
     # Lone surrogates can be in a Python string but not in UTF-8, which Rust wants.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    encoded = own.encode_batch_fast(clean)
+    fronts = [_front(text, max_length * _CHARACTERS_PER_TOKEN) for text in clean]
+    rows = [encoding.ids for encoding in own.encode_batch_fast(fronts)]
+    for number, (text, front) in enumerate(zip(clean, fronts, strict=True)):
+        if len(front) < len(text) and len(rows[number]) < max_length:
+            rows[number] = own.encode(text).ids
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(one.ids) for one in encoded], out=offsets[1:])
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
     ids = np.empty(offsets[-1], dtype=np.int32)
-    for one, start, end in zip(encoded, offsets[:-1], offsets[1:], strict=True):
-        ids[start:end] = one.ids
+    for row, start, end in zip(rows, offsets[:-1], offsets[1:], strict=True):
+        ids[start:end] = row
     return TokenizedTexts(ids, offsets)
+
+
+@lru_cache(maxsize=4)
+def _text_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
+    """A copy that cuts off and takes "[SEP]" in a text for text, not for an instruction.
+
+    Copying a vocabulary takes longer than answering one text, so copies are kept.
+    """
+    own = Tokenizer.from_str(tokenizer.to_str())
+    own.no_padding()
+    own.encode_special_tokens = True
+    own.enable_truncation(max_length)
+    return own
+
+
+def _front(text: str, characters: int) -> str:
+    """The beginning of a long text, cut before white space, so that its tokens are the text's.
+
+    The tokenizer would work through all of a book for its first page.
+    """
+    if len(text) <= characters:
+        return text
+    end = next((i for i in range(characters, 0, -1) if text[i] in " \t\n\r"), 0)
+    front = text[:end].rstrip(" \t\n\r")
+    return front or text
 
 
 def epoch_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
