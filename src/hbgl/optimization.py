@@ -20,11 +20,14 @@ __all__ = [
 
 _STEP_STRIDE = 1_000_003
 _PROCESS_STRIDE = 10_007
+_SEEDS = 2**63
+"""Torch's seeds have 64 bits."""
 
 
 def total_steps(batches_per_epoch: int, epochs: float) -> int:
     """Optimisation steps of a run; a broken epoch is rounded up to whole steps."""
-    return max(1, math.ceil(batches_per_epoch * epochs))
+    # Rounded first: 10 * 1.1 is a little more than 11 in floating point, and still 11 steps.
+    return max(1, math.ceil(round(batches_per_epoch * epochs, 6)))
 
 
 def learning_rate_factor(step: int, total: int, settings: TrainingSettings) -> float:
@@ -39,7 +42,8 @@ def learning_rate_factor(step: int, total: int, settings: TrainingSettings) -> f
         return (step + 1) / warmup
     if settings.schedule == "constant":
         return 1.0
-    return max(0.0, (total - step) / max(total - warmup, 1.0))
+    # A warm-up that ends between two steps, as 10% of 25 does, must not lead above the peak.
+    return min(1.0, (total - step) / max(total - warmup, 1.0))
 
 
 def build_optimizer(
@@ -82,4 +86,5 @@ def seed_step(seed: int, step: int, process: int) -> None:
     So dropout and teacher masking depend on (seed, step, process) only, and a resumed run needs no
     saved generator state to repeat them.
     """
-    torch.manual_seed((seed * _STEP_STRIDE + step) * _PROCESS_STRIDE + process)
+    number = (seed * _STEP_STRIDE + step) * _PROCESS_STRIDE + process
+    torch.manual_seed(number % _SEEDS)
