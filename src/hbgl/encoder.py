@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from hbgl.attention import attend, text_mask
+from hbgl.dropout import dropout
 from hbgl.families import EncoderParts, Layer, encoder_parts
 
 __all__ = ["KeyValue", "TextMemory", "TwoStreamEncoder"]
@@ -126,12 +127,12 @@ class TwoStreamEncoder(nn.Module):
             # RoBERTa has a single segment: labels then share the text's.
             known = min(segment, parts.segment_embeddings.num_embeddings - 1)
             summed = summed + parts.segment_embeddings.weight[known]
-        embedded: torch.Tensor = parts.embedding_dropout(parts.embedding_norm(summed))
+        embedded: torch.Tensor = parts.embedding_norm(summed)
         device = embedded.device.type
         if torch.is_autocast_enabled(device):
             # Left in float32, every product would cast its input anew and every sum widen it back.
             embedded = embedded.to(torch.get_autocast_dtype(device))
-        return embedded
+        return dropout(embedded, parts.embedding_dropout.p, training=self.training)
 
     def _embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
@@ -193,12 +194,14 @@ class TwoStreamEncoder(nn.Module):
         )
         return output
 
-    @staticmethod
-    def _finish(layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+    def _finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """Residual and feed-forward of one layer."""
-        hidden = layer.attention_norm(hidden + layer.hidden_dropout(attended))
+        chance = layer.hidden_dropout.p
+        attended = dropout(attended, chance, training=self.training)
+        hidden = layer.attention_norm(hidden + attended)
         fed = layer.narrow(layer.activation(layer.widen(hidden)))
-        finished: torch.Tensor = layer.output_norm(hidden + layer.hidden_dropout(fed))
+        fed = dropout(fed, chance, training=self.training)
+        finished: torch.Tensor = layer.output_norm(hidden + fed)
         return finished
 
     def _split(self, projected: torch.Tensor) -> torch.Tensor:
