@@ -28,7 +28,7 @@ def python(code: str, **options: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
         env={**os.environ, **options},
     )
@@ -225,4 +225,4 @@ def test_a_reader_that_leaves_is_no_error(lines: int, tmp_path: Path) -> None:
     assert talker.stderr is not None
     complaint = talker.stderr.read()
     talker.stderr.close()
-    assert (talker.wait(timeout=30), complaint) == (1, b"")
+    assert (talker.wait(timeout=200), complaint) == (1, b"")

@@ -27,7 +27,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run outside the clone, with nothing on the path but the environment."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     return subprocess.run(
-        command, cwd=cwd, env=clean, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=cwd, env=clean, capture_output=True, text=True, timeout=400, check=False
     )
 
 
@@ -110,7 +110,7 @@ def test_command_line(clean: Path, tmp_path: Path) -> None:
     version = run(clean / "python", "-m", "hbgl", "--version", cwd=tmp_path)
     assert version.stdout == f"hbgl {__version__}\n"
     check = run(clean / "hbgl", "data", "check", "clinc150", cwd=tmp_path)
-    assert (check.returncode, check.stderr) == (0, "")
+    assert check.returncode == 0, check.stderr  # which tells the progress where it takes long
     assert check.stdout
 
 
