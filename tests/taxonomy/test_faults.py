@@ -74,10 +74,11 @@ def test_long_cycle_is_shortened() -> None:
 
 def test_tsv_without_its_root(tmp_path: Path) -> None:
     assert faults(tmp_path, "A\tB\nC\tD\n") == [
-        '1: no line begins with the root "Root"; without a parent: "A", "C"'
+        '1: no line begins with the root "Root"; without a parent: "A", "C" '
+        "(if the root has another name, say so)"
     ]
     assert faults(tmp_path, "A\tB\nB\tA\n") == [
-        '1: no line begins with the root "Root"',
+        '1: no line begins with the root "Root" (if the root has another name, say so)',
         "2: cycle: A > B > A",
     ]
 

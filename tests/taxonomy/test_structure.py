@@ -211,9 +211,16 @@ def test_qualified_names_are_told_apart() -> None:
     ]
 
 
+def test_names_alike_are_told_apart_too() -> None:
+    paths = [("X", "Turkey"), ("Y", "turkey")]
+    taxonomy = Taxonomy.from_paths(paths, repeated="qualify")
+    assert taxonomy.labels[2:] == ("Turkey (X)", "turkey (Y)")
+
+
 def test_names_that_ancestors_cannot_tell_apart() -> None:
-    with pytest.raises(TaxonomyError, match=r'"A" cannot be told apart|only in case'):
-        Taxonomy.from_paths([("A", "B"), ("B", "A"), ("A (B)",), ("B (A)",)], repeated="qualify")
+    """ "A (B)" is a label already, so the A below B has no name left."""
+    with pytest.raises(TaxonomyError, match='the labels called "A" cannot be told apart'):
+        Taxonomy.from_paths([("A", "C"), ("B", "A"), ("A (B)",)], repeated="qualify")
 
 
 def test_path_ids(graph: Taxonomy) -> None:

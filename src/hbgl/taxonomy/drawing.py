@@ -1,8 +1,10 @@
 """The taxonomy as a tree of text lines.
 
-science (12)
-|-- biology (4)
-`-- physics (8)
+    science (12)
+    |-- biology (4)
+    `-- physics (8)
+
+Lines are yielded one by one; walks are loops, so any depth can be drawn.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hbgl.errors import UsageError
 from hbgl.taxonomy.draft import NO_PARENT, Draft
-from hbgl.taxonomy.names import quoted
+from hbgl.taxonomy.names import fold_name, quoted
 
 __all__ = ["PathForest", "Repeated", "qualified_names"]
 
@@ -92,19 +92,20 @@ class PathForest:
     def _qualify(self) -> None:
         groups: dict[str, list[int]] = defaultdict(list)
         for node, name in enumerate(self._names):
-            groups[name].append(node)
+            groups[fold_name(name)].append(node)
         plain = self._names.copy()
-        taken = {name for name, nodes in groups.items() if len(nodes) == 1}
-        for name, nodes in groups.items():
+        taken = {fold for fold, nodes in groups.items() if len(nodes) == 1}
+        for nodes in groups.values():
             if len(nodes) > 1:
                 apart = self._told_apart(nodes, plain, taken)
                 if apart is None:
                     self._draft.fault(
-                        f"the labels called {quoted(name)} cannot be told apart by their parents",
+                        f"the labels called {quoted(plain[nodes[0]])} cannot be told apart by "
+                        "their parents",
                         self._lines[nodes[1]],
                     )
                     continue
-                taken.update(apart)
+                taken.update(map(fold_name, apart))
                 for node, longer in zip(nodes, apart, strict=True):
                     self._names[node] = longer
 
@@ -121,7 +122,8 @@ class PathForest:
                 _qualified(plain[node], chain[:count])
                 for node, chain in zip(nodes, above, strict=True)
             ]
-            if len(set(apart)) == len(apart) and taken.isdisjoint(apart):
+            folds = {fold_name(name) for name in apart}
+            if len(folds) == len(apart) and taken.isdisjoint(folds):
                 return apart
         return None
 

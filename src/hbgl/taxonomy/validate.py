@@ -90,7 +90,8 @@ def _check_roots(draft: Draft, root_promised: bool) -> None:
     if not draft.root_seen:
         if root_promised and draft.labels:
             draft.fault(
-                f"no line begins with the root {quoted(draft.root)}{_shown(loose)}",
+                f"no line begins with the root {quoted(draft.root)}{_shown(loose)} "
+                "(if the root has another name, say so)",
                 _line(draft, (loose or list(draft.labels))[0]),
             )
         return
