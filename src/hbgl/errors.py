@@ -1,14 +1,14 @@
 """The errors that a user of hbgl can meet; every message says what, where, and what to do.
 
-    HBGLError                  anything hbgl refuses, with one clear message
-    |-- UsageError             options that contradict each other or the data (exit code 2)
-    |-- TaxonomyError          a taxonomy with faults; all of them, each with file and line
-    |-- RecordError            a record that cannot be read or does not fit the taxonomy
-    |-- CorpusError            a corpus folder or raw distribution that is not what it should be
-    |-- BackboneError          an encoder that cannot be found, verified or used
-    |-- ModelFolderError       a model or checkpoint folder that is damaged, incomplete or foreign
-    |-- TrainingError          a training run that cannot start or go on
-    `-- MissingExtraError      an optional dependency is not installed; names the install command
+HBGLError                  anything hbgl refuses, with one clear message
+|-- UsageError             options that contradict each other or the data (exit code 2)
+|-- TaxonomyError          a taxonomy with faults; all of them, each with file and line
+|-- RecordError            a record that cannot be read or does not fit the taxonomy
+|-- CorpusError            a corpus folder or raw distribution that is not what it should be
+|-- BackboneError          an encoder that cannot be found, verified or used
+|-- ModelFolderError       a model or checkpoint folder that is damaged, incomplete or foreign
+|-- TrainingError          a training run that cannot start or go on
+`-- MissingExtraError      an optional dependency is not installed; names the install command
 """
 
 from __future__ import annotations
