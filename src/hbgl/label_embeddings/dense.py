@@ -1,8 +1,8 @@
 """The frozen encoder over the labels as one sentence, for taxonomies of moderate size.
 
-Every mask of a batch is one sentence [S] and the attention mask is a matrix [S, S], through the
-fused attention kernel: what the plain Hugging Face model computes from the same embeddings and the
-same mask. Shapes: B masks, S places, H heads, d width.
+Every mask of a batch is one sentence [S] and the attention mask is a matrix [S, S]: what the plain
+Hugging Face model computes from the same embeddings and the same mask.
+Shapes: B masks, S places, H heads, d width.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn import functional
 
-from hbgl.attention import global_root_mask, global_self_mask
+from hbgl.attention import attend, global_root_mask, global_self_mask
 from hbgl.families import EncoderParts, Layer
 from hbgl.label_embeddings.frozen import FrozenEncoder
 from hbgl.label_embeddings.graph import LabelGraph
@@ -56,12 +55,12 @@ class DenseEncoder:
 
     def _attend(self, layer: Layer, hidden: torch.Tensor) -> torch.Tensor:
         batch, places, width = hidden.shape
+        low = self._encoder.low(hidden)
         query, key, value = (
-            part(hidden).view(batch, places, self._encoder.parts.heads, -1).transpose(1, 2)
+            part(low).view(batch, places, self._encoder.parts.heads, -1).transpose(1, 2)
             for part in (layer.query, layer.key, layer.value)
         )
-        bias = self._bias if self._bias.dtype == torch.bool else self._bias.to(query.dtype)
-        mixed = functional.scaled_dot_product_attention(query, key, value, bias)
+        mixed = attend(query, key, value, self._bias, dropout=0.0)
         return mixed.transpose(1, 2).reshape(batch, places, width)
 
 

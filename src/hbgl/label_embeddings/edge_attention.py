@@ -2,22 +2,23 @@
 
 ``out_i = sum_{e: target(e) = i} alpha_e v_{source(e)}`` with
 ``alpha_e = softmax over the edges of i of (q_i k_{source(e)} / sqrt(k) + bias_e)``, per head.
-Only the weights alpha [E, H] are kept for the backward pass; what is gathered per edge is gathered
-again, a piece of the edges at a time.
+Only the weights alpha [E, H] are kept for the backward pass. All else is two operations: inner
+products per edge, gathered a piece of the edges at a time, and weighted sums per node, for which
+torch's embedding bag needs no gathered copy at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import torch
 from torch.autograd.function import FunctionCtx
+from torch.nn import functional
 
 __all__ = ["edge_attention"]
 
-GATHERED_AT_ONCE = 1 << 21
-"""Numbers gathered per piece of edges (pieces of 8 MB stay in the processor's reach)."""
+GATHERED_AT_ONCE = 1 << 20
+"""Numbers gathered per piece of edges (pieces of 4 MB stay close to the processor)."""
 
 
 def edge_attention(
@@ -45,7 +46,7 @@ def edge_attention(
 
 
 class _EdgeAttention(torch.autograd.Function):
-    """Forward and backward by hand, both piece by piece over the edges."""
+    """Forward and backward by hand, so that nothing of size E x d is kept."""
 
     @staticmethod
     def forward(
@@ -57,50 +58,75 @@ class _EdgeAttention(torch.autograd.Function):
         source: torch.Tensor,
         bias: torch.Tensor,
     ) -> torch.Tensor:
-        heads, width = bias.shape[1], query.shape[1]
-        scores = bias.float().clone()  # [E, H]
-        scale = 1 / math.sqrt(width // heads)
-        for piece in _pieces(target, width):
-            products = query[target[piece]] * key[source[piece]]
-            scores[piece] += scale * _per_head(products, heads).sum(dim=2, dtype=torch.float32)
+        scale = 1 / math.sqrt(query.shape[1] // bias.shape[1])
+        scores = _products(query, target, key, source, bias.shape[1]) * scale + bias
         weights = _softmax_per_target(scores, target, len(query))
-        mixed = query.new_zeros(query.shape, dtype=torch.float32)
-        for piece in _pieces(target, width):
-            values = _per_head(value[source[piece]], heads) * weights[piece, :, None]
-            mixed.index_add_(0, target[piece], values.flatten(1))
         ctx.save_for_backward(query, key, value, target, source, weights)
-        return mixed.to(query.dtype)
+        return _sums(value, source, weights, target, len(query)).to(query.dtype)
 
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         query, key, value, target, source, weights = ctx.saved_tensors  # type: ignore[attr-defined]
-        grad = grads[0]
-        heads, width = weights.shape[1], query.shape[1]
-        scale = 1 / math.sqrt(width // heads)
-        query_grad, key_grad, value_grad = (
-            torch.zeros_like(part, dtype=torch.float32) for part in (query, key, value)
-        )
-        slopes = torch.empty_like(weights)  # [E, H] of the loss by alpha, then by the scores
-        for piece in _pieces(target, width):
-            coming, seen = grad[target[piece]], source[piece]
-            products = _per_head(coming * value[seen], heads)
-            slopes[piece] = products.sum(dim=2, dtype=torch.float32)
-            values = _per_head(coming, heads) * weights[piece, :, None]
-            value_grad.index_add_(0, seen, values.flatten(1))
-        mean = weights.new_zeros(len(query), heads).index_add_(0, target, weights * slopes)
+        scale = 1 / math.sqrt(query.shape[1] // weights.shape[1])
+        # Slopes of the loss, first by the weights, then by the scores: [E, H].
+        slopes = _products(grads[0], target, value, source, weights.shape[1])
+        mean = weights.new_zeros(len(query), weights.shape[1])
+        mean.index_add_(0, target, weights * slopes)
         slopes = weights * (slopes - mean[target]) * scale
-        for piece in _pieces(target, width):
-            seeing, seen, slope = target[piece], source[piece], slopes[piece, :, None]
-            query_grad.index_add_(0, seeing, (_per_head(key[seen], heads) * slope).flatten(1))
-            key_grad.index_add_(0, seen, (_per_head(query[seeing], heads) * slope).flatten(1))
-        return (
-            query_grad.to(query.dtype),
-            key_grad.to(key.dtype),
-            value_grad.to(value.dtype),
-            None,
-            None,
-            None,
-        )
+        query_grad = _sums(key, source, slopes, target, len(query))
+        order = source.argsort()
+        seeing, seen = target[order], source[order]
+        key_grad = _sums(query, seeing, slopes[order], seen, len(key))
+        value_grad = _sums(grads[0], seeing, weights[order], seen, len(value))
+        found = (query_grad.to(query.dtype), key_grad.to(key.dtype), value_grad.to(value.dtype))
+        return (*found, None, None, None)
+
+
+def _products(
+    left: torch.Tensor,
+    left_index: torch.Tensor,
+    right: torch.Tensor,
+    right_index: torch.Tensor,
+    heads: int,
+) -> torch.Tensor:
+    """Inner products per edge and head of two [., d]: float32 [E, H]."""
+    step = max(1, GATHERED_AT_ONCE // left.shape[1])
+    pieces = []
+    for first in range(0, len(left_index), step):
+        piece = slice(first, first + step)
+        products = left.index_select(0, left_index[piece])
+        products = products.float() * right.index_select(0, right_index[piece])
+        pieces.append(products.view(len(products), heads, -1).sum(dim=2))
+    return torch.cat(pieces)
+
+
+def _sums(
+    vectors: torch.Tensor,
+    index: torch.Tensor,
+    weights: torch.Tensor,
+    receiver: torch.Tensor,
+    receivers: int,
+) -> torch.Tensor:
+    """Weighted sums per receiver and head: ``sum_e weights[e, h] vectors[index[e], h]``.
+
+    :param vectors: [N, d].
+    :param index: [E] in 0..N-1.
+    :param weights: [E, H].
+    :param receiver: [E] ascending, in 0..receivers-1.
+    :returns: float32 [receivers, d]; zeros where nothing is received.
+    """
+    count, heads = weights.shape
+    head = torch.arange(heads, device=index.device)[:, None]
+    starts = torch.searchsorted(receiver, torch.arange(receivers, device=index.device))
+    # One bag per head and receiver, of rows of the table [N * H, k].
+    sums = functional.embedding_bag(
+        (index * heads + head).flatten(),
+        vectors.float().reshape(len(vectors) * heads, -1),
+        (starts + count * head).flatten(),
+        mode="sum",
+        per_sample_weights=weights.T.flatten(),
+    )
+    return sums.view(heads, receivers, -1).transpose(0, 1).reshape(receivers, -1)
 
 
 def _softmax_per_target(scores: torch.Tensor, target: torch.Tensor, targets: int) -> torch.Tensor:
@@ -111,13 +137,3 @@ def _softmax_per_target(scores: torch.Tensor, target: torch.Tensor, targets: int
     powers = (scores - highest[target]).exp_()
     total = torch.zeros_like(highest).index_add_(0, target, powers)
     return powers.div_(total[target])
-
-
-def _per_head(vectors: torch.Tensor, heads: int) -> torch.Tensor:
-    """[E, d] -> [E, H, k]."""
-    return vectors.view(len(vectors), heads, -1)
-
-
-def _pieces(edges: torch.Tensor, width: int) -> Iterator[slice]:
-    step = max(1, GATHERED_AT_ONCE // width)
-    return (slice(first, first + step) for first in range(0, len(edges), step))

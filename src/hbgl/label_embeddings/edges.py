@@ -146,16 +146,10 @@ class EdgeEncoder:
         bias: torch.Tensor,
     ) -> torch.Tensor:
         """One layer for the first ``nodes`` nodes, which see those of ``hidden`` [N, d]."""
-        seen = hidden[:nodes]
-        mixed = edge_attention(
-            layer.query(seen),
-            layer.key(hidden),
-            layer.value(hidden),
-            target,
-            source,
-            bias,
-        )
-        return self._encoder.finish(layer, seen, mixed)
+        low = self._encoder.low(hidden)
+        projected = layer.query(low[:nodes]), layer.key(low), layer.value(low)
+        mixed = edge_attention(*projected, target, source, bias)
+        return self._encoder.finish(layer, hidden[:nodes], mixed)
 
     def _bias(
         self,

@@ -37,6 +37,13 @@ class FrozenEncoder:
         embedded: torch.Tensor = self.parts.embedding_norm(summed)
         return embedded
 
+    def low(self, hidden: torch.Tensor) -> torch.Tensor:
+        """States in the dtype that autocast computes in, converted once for all projections."""
+        kind = self.device.type
+        return (
+            hidden.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else hidden
+        )
+
     @staticmethod
     def finish(layer: Layer, hidden: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
         """The rest of a layer after the heads are mixed: projection, residuals, feed-forward."""

@@ -7,6 +7,7 @@ vectors among all. Gradients reach only the label vectors, through the input and
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,9 +31,11 @@ from hbgl.taxonomy import Taxonomy
 
 __all__ = ["GlobalStageReport", "train_label_vectors"]
 
-Path = Literal["dense", "edges"]
+EncoderPath = Literal["dense", "edges"]
 DENSE_LABELS = 256
 """Up to so many labels attention matrices are the faster way."""
+PLACES_PER_STEP = 1 << 14
+"""Labels times masks of a step. One mask of 10,000 labels asks for thousands of labels already."""
 PLACES_AT_ONCE = 1 << 14
 """Labels times masks of one forward pass; the masks of a step beyond that accumulate."""
 
@@ -41,8 +44,10 @@ PLACES_AT_ONCE = 1 << 14
 class GlobalStageReport:
     """What a global stage did."""
 
-    path: Path
+    path: EncoderPath
     """dense: attention matrices; edges: attention along the taxonomy's edges."""
+    masks_per_step: int
+    """The masks that each step used."""
     losses: list[float] = field(default_factory=list)
     """Per step: binary cross-entropy summed over all labels, mean over the masked ones."""
     seconds: float = 0.0
@@ -64,6 +69,7 @@ def train_label_vectors(
     device: torch.device | str | None = None,
     precision: str = "auto",
     path: Literal["auto", "dense", "edges"] = "auto",
+    places_per_step: int | None = PLACES_PER_STEP,
     progress: Callable[[int, float], None] | None = None,
 ) -> tuple[torch.Tensor, GlobalStageReport]:
     """Train label vectors on the taxonomy alone; the backbone comes back bit-identical.
@@ -76,6 +82,9 @@ def train_label_vectors(
     :param seed: the masks are a pure function of it and the step.
     :param device: where to compute; default: where the backbone is.
     :param precision: ``auto``, ``float32`` or ``bfloat16``.
+    :param path: ``auto`` is dense attention up to 256 labels, along the edges above.
+    :param places_per_step: a step uses fewer masks than the settings say, at least one, where
+        masks times labels exceed this; None: never.
     :param progress: called after each step with its number, from 1, and its loss.
     :returns: float32 [L, d] on the CPU, and a report.
     :raises UsageError: if the taxonomy has more levels than the backbone has positions.
@@ -83,8 +92,13 @@ def train_label_vectors(
     parts = encoder_parts(backbone.model)
     place = torch.device(device) if device is not None else parts.word_embeddings.weight.device
     graph = label_graph(taxonomy, settings.attention, parts.max_positions)
-    small = len(taxonomy) <= DENSE_LABELS
-    report = GlobalStageReport(path if path != "auto" else "dense" if small else "edges")
+    if path == "auto":
+        path = "dense" if len(taxonomy) <= DENSE_LABELS else "edges"
+    masks_per_step = settings.masks_per_step
+    if places_per_step is not None:
+        masks_per_step = min(masks_per_step, max(1, places_per_step // len(taxonomy)))
+    settings = dataclasses.replace(settings, masks_per_step=masks_per_step)
+    report = GlobalStageReport(path, masks_per_step)
     started = time.perf_counter()
     with frozen(backbone.model, place):
         encoder = FrozenEncoder(backbone, settings.segment)
