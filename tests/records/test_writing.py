@@ -104,3 +104,20 @@ def test_zstd_names_the_install_command(tmp_path: Path, monkeypatch: pytest.Monk
         list(read_records(path))
     with pytest.raises(MissingExtraError):
         write_records(RECORDS, path)
+
+
+def test_parquet_is_written_in_row_groups_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups of at most 4 records or 30 characters: 4, 4, then two of 20 characters each."""
+    from pyarrow import parquet
+
+    monkeypatch.setattr("hbgl.records.writing.GROUP_RECORDS", 4)
+    monkeypatch.setattr("hbgl.records.writing.GROUP_CHARACTERS", 30)
+    path = tmp_path / "data.parquet"
+    written = [Record(text) for text in ["a"] * 8 + ["b" * 20] * 3]
+    write_records(written, path)
+    metadata = parquet.read_metadata(path)
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    assert sizes == [4, 4, 2, 1]
+    assert list(read_records(path)) == written

@@ -18,7 +18,10 @@ from hbgl.records.sources import Format, atomic_output, compressed_output, forma
 
 __all__ = ["record_writer", "write_records"]
 
-BATCH = 1024  # rows of Parquet encoded at once
+BATCH = 1024  # records handed over at once
+# A row group of Parquet: so many records, or fewer where these are long.
+GROUP_RECORDS = 20_000
+GROUP_CHARACTERS = 1 << 26
 
 Write: TypeAlias = Callable[[Sequence[Record]], None]
 
@@ -134,20 +137,40 @@ def _parquet_writer(stream: BinaryIO, columns: Columns) -> Iterator[Write]:
         fields.append((columns.id, pa.string()))
     schema = pa.schema(fields)
 
+    waiting: list[Record] = []
+    characters = 0
+
     with parquet.ParquetWriter(stream, schema) as writer:
 
-        def write(batch: Sequence[Record]) -> None:
-            table: dict[str, list[Any]] = {columns.text: [record.text for record in batch]}
-            if isinstance(columns.labels, str):
-                table[columns.labels] = [list(record.labels) for record in batch]
-            if columns.id is not None:
-                table[columns.id] = [record.id for record in batch]
+        def flush() -> None:
             try:
-                writer.write_batch(pa.RecordBatch.from_pydict(table, schema=schema))
+                batch = pa.RecordBatch.from_pydict(_by_column(waiting, columns), schema=schema)
             except UnicodeEncodeError as error:
                 raise _lone_surrogate(error) from error
+            writer.write_batch(batch)
+            waiting.clear()
+
+        def write(batch: Sequence[Record]) -> None:
+            nonlocal characters
+            for record in batch:
+                waiting.append(record)
+                characters += len(record.text)
+                if len(waiting) >= GROUP_RECORDS or characters >= GROUP_CHARACTERS:
+                    flush()
+                    characters = 0
 
         yield write
+        if waiting:
+            flush()
+
+
+def _by_column(records: Sequence[Record], columns: Columns) -> dict[str, list[Any]]:
+    table: dict[str, list[Any]] = {columns.text: [record.text for record in records]}
+    if isinstance(columns.labels, str):
+        table[columns.labels] = [list(record.labels) for record in records]
+    if columns.id is not None:
+        table[columns.id] = [record.id for record in records]
+    return table
 
 
 def _encoded(text: str) -> bytes:
