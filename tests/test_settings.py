@@ -1,0 +1,190 @@
+"""Presets, overrides, contradictions, and the way through JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from hbgl.errors import UsageError
+from hbgl.settings import (
+    PRESETS,
+    GlobalStage,
+    ModelSettings,
+    Settings,
+    TrainingSettings,
+    preset,
+    settings_from_json,
+    with_overrides,
+)
+
+# One row of the presets' table each: field, what the paper says, what its authors ran.
+ROWS = [
+    ("backbone", "bert-base-uncased", "bert-base-uncased"),
+    ("model.method", "hbgl", "hbgl"),
+    ("model.label_vectors", "global", "global"),
+    ("model.name_vector", "mean", "sum"),
+    ("global_stage.attention", "self", "root"),
+    ("global_stage.segment", 1, 0),
+    ("global_stage.mask_ratio_start", 0.15, 0.15),
+    ("global_stage.mask_ratio_end", 0.45, 0.15),
+    ("model.head", "dot", "transform"),
+    ("model.label_bias", False, True),
+    ("model.teacher_masking", 0.0, 0.5),
+    ("model.end_of_hierarchy", "empty-is-sep", "sep-class"),
+    ("model.loss_columns", "level", "all"),
+    ("model.loss_reduction", "sum", "mean"),
+    ("model.input_gradient", True, False),
+    ("training.optimizer", "adam", "adamw"),
+    ("training.learning_rate", 3e-5, 3e-5),
+    ("training.batch_size", 12, 12),
+    ("training.schedule", "constant", "linear"),
+    ("training.warmup", 0.0, 500),
+    ("training.weight_decay", 0.0, 0.01),
+    ("training.clip", 0.0, 1.0),
+    ("training.attention_dropout", 0.1, 0.1),
+]
+
+
+def value_of(settings: Settings, path: str) -> object:
+    found: object = settings
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+@pytest.mark.parametrize(("path", "paper", "authors"), ROWS, ids=[row[0] for row in ROWS])
+def test_presets_row_by_row(path: str, paper: object, authors: object) -> None:
+    assert value_of(PRESETS["paper"], path) == paper
+    assert value_of(PRESETS["authors"], path) == authors
+
+
+def test_unknown_presets_are_refused_with_those_there_are() -> None:
+    assert preset("paper") is PRESETS["paper"]
+    with pytest.raises(UsageError, match="no preset 'papier'; there are: default, paper, authors"):
+        preset("papier")
+
+
+def test_single_fields_are_replaced() -> None:
+    """One switch of the authors' preset turned back, everything else stays."""
+    changed = with_overrides(
+        PRESETS["authors"],
+        {"backbone": "minilm", "model.name_vector": "mean", "training.epochs": 2.0},
+    )
+    assert changed.backbone == "minilm"
+    assert changed.model == dataclasses.replace(PRESETS["authors"].model, name_vector="mean")
+    assert changed.training == dataclasses.replace(PRESETS["authors"].training, epochs=2.0)
+    assert changed.global_stage == PRESETS["authors"].global_stage
+    assert with_overrides(changed, {}) == changed
+
+
+def test_overrides_are_checked_together() -> None:
+    """Each of the two alone contradicts the preset, both together are fine."""
+    both = {"model.end_of_hierarchy": "sep-class", "model.loss_columns": "all"}
+    assert with_overrides(PRESETS["paper"], both).model.end_of_hierarchy == "sep-class"
+    with pytest.raises(UsageError, match="'sep-class' needs loss columns 'all'"):
+        with_overrides(PRESETS["paper"], {"model.end_of_hierarchy": "sep-class"})
+
+
+def test_all_contradictions_come_at_once() -> None:
+    model = ModelSettings(
+        teacher_masking=1.5, max_length=2, end_of_hierarchy="sep-class", pad_to_max=True
+    )
+    stage = GlobalStage(
+        steps=-1, learning_rate=0.0, masks_per_step=0, mask_ratio_start=0.5, segment=2
+    )
+    training = TrainingSettings(
+        epochs=0.0,
+        batch_size=0,
+        token_budget=-5,
+        learning_rate=-1.0,
+        label_learning_rate=-1.0,
+        weight_decay=-0.1,
+        warmup=-1.0,
+        clip=-1.0,
+        attention_dropout=1.0,
+        hidden_dropout=-0.5,
+        evaluate_every=-1,
+        patience=-1,
+        save_every=-1,
+    )
+    with pytest.raises(UsageError) as refused:
+        Settings(model=model, global_stage=stage, training=training)
+    message = str(refused.value)
+    for part in (
+        "teacher masking must lie in 0..1, not 1.5",
+        "max length must be 3 tokens or more, not 2",
+        "'sep-class' needs loss columns 'all'",
+        "steps must be 0 or more, not -1",
+        "masks per step",
+        "0 < start <= end < 1, not 0.5 and 0.45",
+        "segment must be 0 or 1, not 2",
+        "epochs must be positive, not 0.0",
+        "batch size must be positive, not 0",
+        "token budget must be positive, not -5",
+        "label learning rate must be positive, not -1.0",
+        "weight decay must be 0 or more, not -0.1",
+        "warm-up must be 0 or more, not -1.0",
+        "clip must be 0 or more, not -1.0",
+        "attention dropout must lie in 0..1, not 1.0",
+        "hidden dropout must lie in 0..1, not -0.5",
+        "evaluate every must be positive, not -1",
+        "patience must be positive, not -1",
+        "save every must be positive, not -1",
+    ):
+        assert part in message
+    assert refused.value.exit_code == 2
+
+
+def test_padding_to_the_longest_needs_a_length() -> None:
+    with pytest.raises(UsageError, match="padding to the longest length needs a max length"):
+        Settings(model=ModelSettings(pad_to_max=True))
+    assert Settings(model=ModelSettings(pad_to_max=True, max_length=9)).model.pad_to_max
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("model.method", "hbgl"),
+        ("model.label_vectors", "random, name, global"),
+        ("model.name_vector", "mean, sum"),
+        ("model.head", "dot, transform"),
+        ("model.end_of_hierarchy", "empty-is-sep, sep-class"),
+        ("model.loss_columns", "level, all"),
+        ("model.loss_reduction", "sum, mean"),
+        ("global_stage.attention", "self, root"),
+        ("training.optimizer", "adam, adamw"),
+        ("training.schedule", "linear, constant"),
+        ("training.precision", "auto, float32, bfloat16"),
+        ("training.metric", "micro_f1, macro_f1"),
+    ],
+)
+def test_other_values_of_a_choice_are_refused(path: str, allowed: str) -> None:
+    """A file or a program may hold any string: it is refused with the field and its values."""
+    name = path.split(".")[1].replace("_", " ")
+    with pytest.raises(UsageError, match=f"{name} must be one of {allowed}.*, not 'other'"):
+        with_overrides(Settings(), {path: "other"})
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_settings_go_through_json_unchanged(name: str) -> None:
+    settings = with_overrides(PRESETS[name], {"model.max_length": 100, "training.patience": 3})
+    assert settings_from_json(json.loads(json.dumps(settings.to_json()))) == settings
+
+
+def test_json_of_another_version_is_refused() -> None:
+    unknown = Settings().to_json()
+    unknown["model"]["novelty"] = 1
+    with pytest.raises(UsageError, match="novelty"):
+        settings_from_json(unknown)
+    missing = Settings().to_json()
+    del missing["training"]
+    with pytest.raises(UsageError, match="training"):
+        settings_from_json(missing)
+
+
+def test_every_field_has_its_sentence() -> None:
+    for part in (ModelSettings, GlobalStage, TrainingSettings):
+        for field in dataclasses.fields(part):
+            assert field.metadata["help"].endswith((".", ").")), field.name
