@@ -55,13 +55,14 @@ def predict_batches(
     """
     process, processes = share
     thresholds = thresholds.to(device)
-    with autocast(precision, device):
-        for number, indices in enumerate(prediction_batches(texts.lengths, token_budget)):
-            if number % processes != process:
-                continue
-            batch = collate(texts, indices, method.pad_id).to(device)
+    for number, indices in enumerate(prediction_batches(texts.lengths, token_budget)):
+        if number % processes != process:
+            continue
+        batch = collate(texts, indices, method.pad_id).to(device)
+        # Not around the yield: the caller's own computations keep their precision.
+        with autocast(precision, device):
             decoded = method.predict(batch, thresholds)
-            yield indices, decoded.probabilities.cpu().numpy(), decoded.chosen.cpu().numpy()
+        yield indices, decoded.probabilities.cpu().numpy(), decoded.chosen.cpu().numpy()
 
 
 def count_labels(
