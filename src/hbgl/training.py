@@ -12,6 +12,7 @@ what is computed.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -38,7 +39,7 @@ from hbgl.optimization import (
 from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
 
-__all__ = ["Evaluated", "Listener", "Stepped", "TrainingResult", "fit"]
+__all__ = ["Evaluated", "Listener", "Stepped", "TrainingResult", "fit", "start_accelerator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,16 @@ class TrainingResult:
     evaluations: list[dict[str, float]] = field(default_factory=list)
 
 
+def start_accelerator() -> Accelerator:
+    """This process among those of ``torchrun`` or ``accelerate launch``, if it is one of several.
+
+    Without a GPU accelerate must be told so: otherwise every process of ``torchrun`` takes itself
+    for the only one. Its own mixed precision stays off, whatever the launcher says; ours is in
+    ``precision.py``.
+    """
+    return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
+
+
 def fit(
     method: HBGL | Multilabel,
     train: LabelledTexts,
@@ -107,16 +118,19 @@ def fit(
 
     :param folder: where checkpoints go; None keeps only the best weights, in memory.
     :param fingerprint: what must be equal for a checkpoint to be continued (settings, data).
+    :param resume: go on from the last checkpoint; otherwise those that are there are removed.
     :raises TrainingError: if the run cannot start or diverges.
     """
     if len(train) == 0:
         raise TrainingError("no training documents; give a corpus whose train split is not empty")
     run = _Run(
-        method, train, dev, settings, folder, fingerprint or {}, accelerator or Accelerator()
+        method, train, dev, settings, folder, fingerprint or {}, accelerator or start_accelerator()
     )
     run.listener = listener or Listener()
     if resume:
         run.restore()
+    else:
+        run.forget()
     run.train()
     return run.progress
 
@@ -143,6 +157,9 @@ class _Run:
         self.model: nn.Module = accelerator.prepare_model(method)
         self.optimizer = build_optimizer(method, method.label_parameters(), settings)
         self.lengths = train.texts.lengths
+        # Tokens that a document takes in a batch, where each is padded to the longest length.
+        self.pad_to = method.max_length if method.settings.pad_to_max else None
+        self.widths = self.lengths if self.pad_to is None else np.full(len(train), self.pad_to)
         self.batches_per_epoch = -(-len(train) // settings.batch_size)
         self.total = total_steps(self.batches_per_epoch, settings.epochs)
         self.progress = TrainingResult()
@@ -165,8 +182,8 @@ class _Run:
             passed = max(time.perf_counter() - clock, 1e-9)
             left = (self.total - self.progress.step) * passed / (self.progress.step - first)
             self._tell_step(loss, documents / passed, left)
-            evaluated = self._evaluate_if_due()
-            self._save_if_due(evaluated)
+            self._evaluate_if_due()
+            self._save_if_due()
         self._load_best()
         self.method.eval()
 
@@ -190,7 +207,7 @@ class _Run:
         # A process without documents still takes part: one document that weighs nothing.
         idle = len(mine) == 0
         parts = split_by_tokens(
-            indices[:1] if idle else mine, self.lengths, self.settings.token_budget
+            indices[:1] if idle else mine, self.widths, self.settings.token_budget
         )
         loss_sum = torch.zeros((), device=self.device)
         for number, part in enumerate(parts):
@@ -218,19 +235,21 @@ class _Run:
         return nullcontext() if last else self.accelerator.no_sync(self.model)
 
     def _collate(self, part: np.ndarray, idle: bool) -> Batch:
-        pad_to = self.method.max_length if self.method.settings.pad_to_max else None
-        batch = collate(self.train_texts.texts, part, self.method.pad_id, pad_to)
+        batch = collate(self.train_texts.texts, part, self.method.pad_id, self.pad_to)
         gold = torch.from_numpy(self.train_texts.gold[part].toarray())
         weights = torch.zeros(len(part)) if idle else None
         return Batch(batch.ids, batch.lengths, gold, weights).to(self.device)
 
     # ------------------------------------------------------------------ dev, checkpoints
 
-    def _evaluate_if_due(self) -> bool:
+    def _is_due(self, every: int) -> bool:
+        return self.progress.step % every == 0 or self.progress.step == self.total
+
+    def _evaluate_if_due(self) -> None:
         step = self.progress.step
         every = self.settings.evaluate_every or self.batches_per_epoch
-        if self.dev is None or len(self.dev) == 0 or (step % every and step != self.total):
-            return False
+        if self.dev is None or len(self.dev) == 0 or not self._is_due(every):
+            return
         scores = self._evaluate(self.dev)
         score = float(getattr(scores, self.settings.metric))
         best = score > self.progress.best_score
@@ -248,7 +267,6 @@ class _Run:
             self.progress.best_score, self.progress.best_step = score, step
             self._keep_best()
         self.listener.evaluated(Evaluated(step, epoch, scores, best))
-        return True
 
     def _evaluate(self, corpus: LabelledTexts) -> Scores:
         self.method.eval()
@@ -292,10 +310,11 @@ class _Run:
         if weights is not None:
             self.method.load_state_dict(weights)
 
-    def _save_if_due(self, evaluated: bool) -> None:
-        every = self.settings.save_every
-        due = evaluated if every is None else self.progress.step % every == 0
-        if self.folder is not None and (due or self.progress.step == self.total):
+    def _save_if_due(self) -> None:
+        # A run without dev documents is saved as often as one with them is evaluated.
+        settings = self.settings
+        every = settings.save_every or settings.evaluate_every or self.batches_per_epoch
+        if self.folder is not None and self._is_due(every):
             if self.accelerator.is_main_process:
                 self.folder.save_last(
                     self.method.state_dict(), self.optimizer, self._progress_json()
@@ -309,6 +328,12 @@ class _Run:
             "progress": {**asdict(self.progress), "window": self.window},
         }
 
+    def forget(self) -> None:
+        """Remove the checkpoints of another run, so that nothing goes on from them."""
+        if self.folder is not None and self.accelerator.is_main_process:
+            self.folder.clear()
+        self.accelerator.wait_for_everyone()
+
     def restore(self) -> None:
         """Go on from the last checkpoint, if there is one.
 
@@ -319,12 +344,7 @@ class _Run:
         state = self.folder.load_last()
         if state is None:
             return
-        saved = state.progress["fingerprint"]
-        different = sorted(
-            key
-            for key in {*saved, *self.fingerprint}
-            if saved.get(key) != self.fingerprint.get(key)
-        )
+        different = sorted(_differences(state.progress.get("fingerprint"), self.fingerprint))
         if different:
             raise TrainingError(
                 f"the checkpoint in {self.folder.path} belongs to a run with other "
@@ -332,9 +352,15 @@ class _Run:
             )
         state.restore_model(self.method)
         state.restore_optimizer(self.optimizer)
-        progress = dict(state.progress["progress"])
-        self.window = progress.pop("window")
-        self.progress = TrainingResult(**progress)
+        try:
+            progress = dict(state.progress["progress"])
+            self.window = progress.pop("window")
+            self.progress = TrainingResult(**progress)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise TrainingError(
+                f"the checkpoint in {self.folder.path} was written by another version of hbgl "
+                f"({fault}); go on with that version, or train without --resume"
+            ) from fault
         self.listener.resumed(self.progress.step, self.total)
 
     def _tell_step(self, loss: float, rate: float, left: float) -> None:
@@ -346,6 +372,15 @@ class _Run:
             self.window = []
         epoch = step / self.batches_per_epoch
         self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
+
+
+def _differences(saved: Any, now: Any, name: str = "") -> Iterator[str]:
+    """The names of what is not equal, down to single fields: ``training.learning_rate``."""
+    if isinstance(saved, dict) and isinstance(now, dict):
+        for key in saved.keys() | now.keys():
+            yield from _differences(saved.get(key), now.get(key), f"{name}.{key}" if name else key)
+    elif saved != now:
+        yield name or "settings"
 
 
 def _set_dropout(method: HBGL | Multilabel, settings: TrainingSettings) -> None:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 from hbgl.backbones import Backbone, load_backbone
 from hbgl.checkpoint import TrainingFolder
@@ -26,7 +25,7 @@ from hbgl.label_embeddings import initial_vectors, train_label_vectors
 from hbgl.methods import build_method
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
-from hbgl.training import Listener, TrainingResult, fit
+from hbgl.training import Listener, TrainingResult, fit, start_accelerator
 
 __all__ = ["RunListener", "checkpoint_folder", "train_classifier"]
 
@@ -62,7 +61,7 @@ def train_classifier(
     """
     listener = listener or RunListener()
     started = time.perf_counter()
-    accelerator = Accelerator()
+    accelerator = start_accelerator()
     torch.manual_seed(settings.training.seed)
     taxonomy = corpus.taxonomy
     backbone = load(settings.backbone)
