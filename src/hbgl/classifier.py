@@ -20,7 +20,7 @@ from hbgl.backbones import Backbone, backbone_config, backbone_from_config
 from hbgl.batching import tokenize
 from hbgl.checkpoint import json_bytes, load_tensors, save_tensors, verify_folder, write_folder
 from hbgl.decoding import Prediction, answer
-from hbgl.errors import ModelFolderError
+from hbgl.errors import HBGLError, ModelFolderError, UsageError
 from hbgl.evaluation import LabelledTexts, count_labels, label_matrix, predict_batches
 from hbgl.methods import build_method
 from hbgl.methods.multilabel import Multilabel
@@ -107,6 +107,8 @@ class HBGLClassifier:
     def _batches(
         self, texts: Sequence[str], threshold: float | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        if isinstance(texts, str):
+            raise UsageError("one text was given where a list of texts belongs; write [text]")
         thresholds = (
             self.thresholds if threshold is None else np.full_like(self.thresholds, threshold)
         )
@@ -158,28 +160,27 @@ class HBGLClassifier:
         """
         folder = Path(path)
         verify_folder(folder)
+        config, thresholds, metrics = (
+            _read_object(folder / f"{name}.json") for name in ("config", "thresholds", "metrics")
+        )
+        if config.get("format") != _FORMAT:
+            raise ModelFolderError(
+                f"{folder}: model format {config.get('format')}, but this version reads {_FORMAT}; "
+                "install the version of hbgl that wrote it"
+            )
         try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            thresholds = json.loads((folder / "thresholds.json").read_text("utf-8"))
-            metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
-            tokenizer = (folder / "tokenizer.json").read_text("utf-8")
-            if config["format"] != _FORMAT:
-                raise ModelFolderError(
-                    f"{folder}: model format {config['format']}, but this version reads {_FORMAT}; "
-                    "install the version of hbgl that wrote it"
-                )
             taxonomy = read_taxonomy(folder / "taxonomy.tsv")
             settings = settings_from_json(config["settings"])
             backbone = backbone_from_config(
                 config["backbone"],
-                tokenizer,
+                (folder / "tokenizer.json").read_text("utf-8"),
                 has_transform=config["has_transform"],
                 initialise=False,
             )
             method = build_method(backbone, taxonomy, settings.model, None)
             method.load_state_dict(load_tensors(folder / "model.safetensors"))
-            levels = np.array([thresholds[label] for label in taxonomy.labels], dtype=np.float32)
-        except (OSError, KeyError, ValueError, RuntimeError, TypeError) as fault:
+            levels = _in_order(thresholds, taxonomy)
+        except (HBGLError, OSError, KeyError, ValueError, RuntimeError, TypeError) as fault:
             raise ModelFolderError(
                 f"{folder} is not a model folder that this version can read ({fault}); "
                 "copy it again from its source, or train it again"
@@ -187,6 +188,26 @@ class HBGLClassifier:
         place = torch.device(device) if device is not None else default_device()
         method.to(place).eval()
         return cls(taxonomy, settings, backbone, method, levels, metrics, place)
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError) as fault:
+        raise ModelFolderError(
+            f"{path} cannot be read ({fault}); it does not belong to a model folder"
+        ) from fault
+    if not isinstance(value, dict):
+        raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
+    return value
+
+
+def _in_order(thresholds: dict[str, Any], taxonomy: Taxonomy) -> np.ndarray:
+    """The thresholds by label as an array [L]."""
+    if thresholds.keys() != set(taxonomy.labels):
+        odd = min(thresholds.keys() ^ set(taxonomy.labels))
+        raise ValueError(f"thresholds.json and taxonomy.tsv differ in the label {odd!r}")
+    return np.array([thresholds[label] for label in taxonomy.labels], dtype=np.float32)
 
 
 def prepare_records(

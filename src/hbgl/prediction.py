@@ -7,6 +7,7 @@ that of one window, however long the stream.
 from __future__ import annotations
 
 import dataclasses
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO
@@ -45,4 +46,6 @@ def predict_records(
 def text_records(stream: BinaryIO) -> Iterator[Record]:
     """Plain text, one document per line; broken UTF-8 becomes replacement characters."""
     for number, line in enumerate(stream, start=1):
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)
         yield Record(line.decode("utf-8", "replace").rstrip("\r\n"), line=number)
