@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from hbgl.cli.interruption import interruptible
+from hbgl.cli.sources import check_model, check_side_file, checked_source
+from hbgl.cli.text_sources import InputFormat, TextSource
 from hbgl.errors import UsageError
+from hbgl.records import SkippedRecords
+from hbgl.records.sources import format_of
 
 if TYPE_CHECKING:
-    from hbgl.prediction_output import PredictionStream, PredictionWriter
-    from hbgl.records import Record, SkippedRecords
+    from hbgl.classifier import HBGLClassifier
+    from hbgl.prediction_output import Prediction
 
 __all__ = ["EXAMPLE", "predict"]
 
 EXAMPLE = 'Example: echo "how do i freeze my account" | hbgl predict my-model -'
 
-_InputFormat = Literal["text", "jsonl", "csv", "tsv", "parquet"]
 _StreamFormat = Literal["jsonl", "csv", "tsv"]
-_NOTE_SECONDS = 15.0
+_WINDOW = 2048
+_MOST_PROBABILITIES = 2_000_000  # of a window's answers, as Python objects
 
 
 @dataclass(frozen=True, slots=True)
-class _Input:
-    """Where texts come from and how they are read."""
+class _Answers:
+    """What is asked of the model."""
 
-    source: str
-    format: _InputFormat | None
-    text_column: str
-    id_column: str
+    threshold: float | None
+    top_k: int | None
+    everything: bool
 
 
 def predict(
@@ -44,8 +46,8 @@ def predict(
         str,
         typer.Argument(
             metavar="[FILE]",
-            help="Texts: .jsonl, .csv, .tsv, .parquet (also .gz, .zst) or .txt with one text per "
-            "line; - for standard input, JSONL or plain lines.",
+            help="Texts: .jsonl, .csv, .tsv, .parquet (also .gz, .zst), .txt with one text per "
+            "line, or CORPUS:SPLIT; - for standard input, JSONL or plain lines.",
         ),
     ] = "-",
     output: Annotated[
@@ -66,11 +68,12 @@ def predict(
         bool, typer.Option("--all-probabilities", help="Give the probability of every label.")
     ] = False,
     input_format: Annotated[
-        _InputFormat | None, typer.Option("--format", help="Of the input; default: by its name.")
+        InputFormat | None, typer.Option("--format", help="Of the input; default: by its name.")
     ] = None,
     stream_format: Annotated[
-        _StreamFormat, typer.Option("--to", help="Format on standard output.")
-    ] = "jsonl",
+        _StreamFormat | None,
+        typer.Option("--to", help="Format on standard output; default: jsonl."),
+    ] = None,
     text_column: Annotated[
         str, typer.Option("--text-column", help="Name of the field with the text.")
     ] = "text",
@@ -81,96 +84,173 @@ def predict(
         bool, typer.Option("--resume", help="Go on with an interrupted run of the same command.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew over an interrupted run's output.")
+        bool, typer.Option("--force", help="Replace OUT, or what an interrupted run left of it.")
     ] = False,
     skip_bad: Annotated[
         Path | None,
         typer.Option("--skip-bad", metavar="FILE", help="Write bad records there and go on."),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
 ) -> None:
     """Predict labels, as whole paths with probabilities, in the order of the input.
 
-    Files of any size stream in constant memory.
+    Files of any size stream in constant memory. A blank line holds no text and gets no answer
+    (each answer names its line); a JSON, CSV or Parquet record whose text is empty is a bad one.
     """
-    from hbgl.classifier import HBGLClassifier
-    from hbgl.prediction import predict_records
-    from hbgl.prediction_output import PredictionRun, PredictionStream, PredictionWriter
-    from hbgl.records import SkippedRecords
+    chosen = _Answers(threshold, top_k, all_probabilities)
+    _check_options(chosen, output, stream_format, resume=resume, force=force)
+    texts = TextSource(checked_source(source), input_format, text_column, id_column)
+    texts.check()
+    check_model(model)
+    check_side_file(skip_bad, texts.file, output)
+    if output is not None:
+        _check_output(output, texts.file, resume=resume, force=force)
+    elif source == "-" and not quiet and sys.stdin.isatty():
+        typer.echo("one text per line, Ctrl-D ends", err=True)
+    with interruptible(lambda: _advice(output, texts.file)), SkippedRecords(skip_bad) as skipped:
+        job = _Job(model, texts, chosen, skipped if skip_bad else None)
+        if output is None:
+            job.stream(stream_format or "jsonl")
+        else:
+            job.write(output, resume=resume, force=force, quiet=quiet)
+    if skip_bad and not quiet:
+        typer.echo(str(skipped.summary), err=True)
 
-    if resume and output is None:
+
+def _check_options(
+    chosen: _Answers,
+    output: Path | None,
+    stream_format: str | None,
+    *,
+    resume: bool,
+    force: bool,
+) -> None:
+    """No option is accepted and then ignored."""
+    if chosen.top_k is not None and chosen.everything:
+        raise UsageError("--top-k is a part of --all-probabilities; choose one of them")
+    if resume and force:
+        raise UsageError("--resume and --force contradict each other; choose one of them")
+    if output is None and resume:
         raise UsageError("--resume needs --output: standard output cannot be read back")
-    inputs = _Input(source, input_format, text_column, id_column)
-    classifier = HBGLClassifier.load(model)
-    writer: PredictionStream | PredictionWriter
+    if output is None and force:
+        raise UsageError("--force needs --output: there is nothing to replace")
+    if output is not None and stream_format is not None:
+        raise UsageError(f"--to is for standard output; the format of {output} is that of its name")
+
+
+def _check_output(output: Path, source: str, *, resume: bool, force: bool) -> None:
+    """Refuse what would lose a file, before the model is loaded."""
+    format_of(output)
+    if source != "-" and output.resolve() == Path(source).resolve():
+        raise UsageError(f"{output} is the input; name another output")
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"{output.parent} is no folder; make it, or name another output")
+    if output.is_file() and not resume and not force:
+        raise UsageError(f"{output} exists already; name another file, or replace it with --force")
+
+
+def _advice(output: Path | None, source: str) -> str:
+    """What an interrupted run left, and how to go on."""
     if output is None:
+        return ""
+    part = _unfinished(output)[0]
+    if not part.exists():
+        return f"nothing of {output} was written yet"
+    if source == "-":
+        return f"what was predicted is in {part}; standard input cannot be read again"
+    return f"what was predicted is in {part}; to go on repeat the command with --resume"
+
+
+def _unfinished(output: Path) -> tuple[Path, Path]:
+    """The two files beside an unfinished output."""
+    part = output.with_name(output.name + ".part")
+    return part, part.with_name(part.name + ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A model, texts, and what is asked of them."""
+
+    model: Path
+    texts: TextSource
+    chosen: _Answers
+    skipped: SkippedRecords | None
+
+    def stream(self, stream_format: _StreamFormat) -> None:
+        """Answer on standard output."""
+        from hbgl.prediction_output import PredictionStream
+
+        classifier = self._load()
+        # A person or a program that waits for each answer gets it; a file is read in windows.
+        window = 1 if self.texts.waits() else self._window(classifier)
         writer = PredictionStream(sys.stdout.buffer, stream_format)
-    else:
-        options: dict[str, Any] = {
-            "top_k": top_k,
-            "threshold": threshold,
-            "everything": all_probabilities,
-        }
-        options |= {"everything": all_probabilities, "format": input_format}
-        options["columns"] = [text_column, id_column]
-        run = PredictionRun.of(model, source, {**options, "skip": skip_bad is not None})
+        for found in self._answers(classifier, window):
+            writer.write(found)
+
+    def write(self, output: Path, *, resume: bool, force: bool, quiet: bool) -> None:
+        """Answer in a file that appears when it is complete."""
+        from hbgl.cli.progress import DocumentProgress
+        from hbgl.prediction_output import PredictionRun, PredictionWriter
+
+        run = PredictionRun.of(self.model, self.texts.file, self._options())
+        classifier = self._load()
         if resume:
             writer = PredictionWriter.resume(output, run)
         else:
             writer = PredictionWriter.create(output, run, overwrite=force)
-    with writer, SkippedRecords(skip_bad) as skipped:
-        records = _records(inputs, skipped if skip_bad else None)
-        # A stream of lines is answered line by line, so that a person or a pipe need not wait.
-        window = 1 if output is None and source == "-" else 2048
-        answers = predict_records(
+        try:
+            with writer, DocumentProgress("predicted", quiet=quiet) as progress:
+                before = writer.written
+                for found in self._answers(classifier, self._window(classifier), before):
+                    writer.write(found)
+                    progress.counted(writer.written, before=before)
+        except BaseException:
+            if not writer.written:  # nothing to resume: the corrected command begins anew
+                for file in _unfinished(output):
+                    file.unlink(missing_ok=True)
+            raise
+        if not quiet:
+            typer.echo(f"{output}: {writer.written:,} texts", err=True)
+
+    def _load(self) -> HBGLClassifier:
+        from hbgl.classifier import HBGLClassifier
+
+        return HBGLClassifier.load(self.model)
+
+    def _answers(
+        self, classifier: HBGLClassifier, window: int, written: int = 0
+    ) -> Iterator[Prediction]:
+        """The answers after the first ``written``.
+
+        Windows begin where those of an uninterrupted run do: which texts share a batch decides
+        the last bits of a probability.
+        """
+        from hbgl.prediction import predict_records
+
+        again = written % window
+        found = predict_records(
             classifier,
-            islice(records, writer.written, None),
-            threshold=threshold,
-            top_k=top_k,
-            everything=all_probabilities,
+            islice(self.texts.records(self.skipped), written - again, None),
+            threshold=self.chosen.threshold,
+            top_k=self.chosen.top_k,
+            everything=self.chosen.everything,
             window=window,
         )
-        noted, before, started = time.monotonic(), writer.written, time.monotonic()
-        for found in answers:
-            writer.write(found)
-            if output is not None and time.monotonic() - noted > _NOTE_SECONDS:
-                noted = time.monotonic()
-                rate = (writer.written - before) / (noted - started)
-                typer.echo(f"{writer.written:,} texts, {rate:.1f} a second", err=True)
-    if skip_bad:
-        typer.echo(str(skipped.summary), err=True)
-    if output is not None:
-        typer.echo(f"{output}: {writer.written:,} texts", err=True)
+        return islice(found, again, None)
 
+    def _window(self, classifier: HBGLClassifier) -> int:
+        """Texts in memory at a time: fewer where each answer holds all labels."""
+        if not self.chosen.everything:
+            return _WINDOW
+        return min(_WINDOW, max(16, _MOST_PROBABILITIES // len(classifier.taxonomy)))
 
-def _records(inputs: _Input, skipped: SkippedRecords | None) -> Iterator[Record]:
-    """The texts to predict, as a stream."""
-    from hbgl.prediction import text_records
-    from hbgl.records import Columns, read_records
-
-    kind = inputs.format or _guessed_format(inputs.source)
-    if kind == "text":
-        if inputs.source == "-":
-            yield from text_records(sys.stdin.buffer)
-            return
-        try:
-            with Path(inputs.source).open("rb") as stream:
-                yield from text_records(stream)
-        except OSError as fault:
-            raise UsageError(f"{inputs.source} cannot be read: {fault.strerror}") from fault
-        return
-    yield from read_records(
-        inputs.source,
-        format=kind,
-        columns=Columns(text=inputs.text_column, labels=None, id=inputs.id_column),
-        on_error="fail" if skipped is None else "skip",
-        skipped=skipped,
-    )
-
-
-def _guessed_format(source: str) -> _InputFormat | None:
-    """Plain lines for .txt, and for a standard input that does not begin like JSON or Parquet."""
-    if source != "-":
-        return "text" if source.endswith(".txt") else None
-    head = cast(BufferedReader, sys.stdin.buffer).peek(4)
-    packed = head.startswith((b"{", b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
-    return None if packed else "text"
+    def _options(self) -> dict[str, Any]:
+        """What a resumed run must have in common."""
+        return {
+            "top_k": self.chosen.top_k,
+            "threshold": self.chosen.threshold,
+            "everything": self.chosen.everything,
+            "format": self.texts.format,
+            "columns": [self.texts.text_column, self.texts.id_column],
+            "skip": self.skipped is not None,
+        }

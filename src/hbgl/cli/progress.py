@@ -1,20 +1,22 @@
-"""Training on the screen: a progress bar on a terminal, plain lines elsewhere, on stderr."""
+"""Progress on standard error: a bar on a terminal, plain lines elsewhere, nothing where quiet."""
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
+from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from hbgl.training import Evaluated, Stepped
 from hbgl.training_run import RunListener
 
-__all__ = ["TrainingProgress", "duration"]
+__all__ = ["DocumentProgress", "TrainingProgress", "duration"]
 
 _PLAIN_SECONDS = 15.0
+
+_Self = TypeVar("_Self", bound="_Shown")
 
 
 def duration(seconds: float) -> str:
@@ -28,26 +30,20 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-class TrainingProgress(RunListener):
-    """Shows loss, rate, documents per second and time left; evaluations stay on the screen."""
+class _Shown:
+    """A bar that shows one stage at a time, or a plain line every now and then."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+    def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
+        # Soft wrap: a line stays one line, however narrow rich believes a log file to be.
+        self._console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        self._last_line = 0.0
-        if sys.stderr.isatty() and not quiet:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.completed}/{task.total}"),
-                TextColumn("{task.fields[state]}"),
-                TimeElapsedColumn(),
-                console=self._console,
-                transient=True,
-            )
+        self._stage = ""
+        self._last_line = time.monotonic()
+        if self._console.is_interactive and not quiet:
+            self._bar = Progress(*columns, console=self._console, transient=True)
 
-    def __enter__(self) -> TrainingProgress:
+    def __enter__(self: _Self) -> _Self:
         if self._bar is not None:
             self._bar.start()
         return self
@@ -65,17 +61,58 @@ class TrainingProgress(RunListener):
         """Print one line."""
         self._console.print(message, markup=False)
 
+    def _show(self, stage: str, done: int, total: int | None, state: str, line: str) -> None:
+        """Move the bar; without one print ``line``, where enough time has passed."""
+        if self._bar is None:
+            now = time.monotonic()
+            if done == total or now - self._last_line >= _PLAIN_SECONDS:
+                self._last_line = now
+                self.said(line)
+            return
+        if self._task is not None and self._stage != stage:
+            self._bar.remove_task(self._task)
+            self._task = None
+        if self._task is None:
+            self._stage = stage
+            self._task = self._bar.add_task(stage, total=total, state=state)
+        self._bar.update(self._task, completed=done, state=state)
+
+
+class TrainingProgress(_Shown, RunListener):
+    """Shows loss, rate, documents per second and time left; evaluations stay on the screen."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.completed}/{task.total} {task.fields[state]}", markup=False),
+            quiet=quiet,
+        )
+        self.step = 0
+        """the training step that was the last"""
+        self.total = 0
+
     def global_step(self, step: int, total: int, loss: float) -> None:
         """Show a step of the global stage."""
-        self._show("global stage", step, total, f"loss {loss:.4f}")
+        state = f"loss {loss:.4f}"
+        self._show(
+            "global stage", step, total, state, f"global stage: step {step}/{total}, {state}"
+        )
 
     def stepped(self, event: Stepped) -> None:
         """Show a training step."""
-        state = (
-            f"epoch {event.epoch:.2f}, loss {event.loss:.4f}, rate {event.learning_rate:.1e}, "
-            f"{event.documents_per_second:.1f} documents/s, {duration(event.seconds_left)} left"
+        self.step, self.total = event.step, event.total
+        left = duration(event.seconds_left)
+        per_second = event.documents_per_second
+        self._show(
+            "training",
+            event.step,
+            event.total,
+            f"loss {event.loss:.3f} rate {event.learning_rate:.0e} {per_second:.0f} docs/s {left}",
+            f"training: step {event.step}/{event.total}, epoch {event.epoch:.2f}, "
+            f"loss {event.loss:.4f}, rate {event.learning_rate:.1e}, "
+            f"{per_second:.1f} documents/s, {left} left",
         )
-        self._show("training", event.step, event.total, state)
 
     def evaluated(self, event: Evaluated) -> None:
         """Print an evaluation."""
@@ -88,18 +125,26 @@ class TrainingProgress(RunListener):
 
     def resumed(self, step: int, total: int) -> None:
         """Say from where a run goes on."""
+        self.step, self.total = step, total
         self.said(f"going on after step {step} of {total}")
 
-    def _show(self, stage: str, step: int, total: int, state: str) -> None:
-        if self._bar is None:
-            now = time.monotonic()
-            if step == total or now - self._last_line >= _PLAIN_SECONDS:
-                self._last_line = now
-                self.said(f"{stage}: step {step}/{total}, {state}")
-            return
-        if self._task is not None and self._bar.tasks[-1].description != stage:
-            self._bar.remove_task(self._task)
-            self._task = None
-        if self._task is None:
-            self._task = self._bar.add_task(stage, total=total, state=state)
-        self._bar.update(self._task, completed=step, state=state)
+
+class DocumentProgress(_Shown):
+    """Counts documents, and how many there are in a second; ``total`` where it is known."""
+
+    def __init__(self, stage: str, *, quiet: bool = False) -> None:
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}", markup=False),
+            TimeElapsedColumn(),
+            quiet=quiet,
+        )
+        self._name, self._started = stage, time.monotonic()
+
+    def counted(self, documents: int, total: int | None = None, before: int = 0) -> None:
+        """Show how many there are by now; ``before``: how many of them an earlier run did."""
+        rate = (documents - before) / max(time.monotonic() - self._started, 1e-9)
+        known = "" if total is None else f" of {total:,}"
+        state = f"{documents:,}{known} documents, {rate:.1f} a second"
+        self._show(self._name, documents, total, state, f"{self._name}: {state}")

@@ -1,0 +1,58 @@
+"""``hbgl demo`` with a tiny backbone and a tiny corpus in place of the bundled one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hbgl import corpora
+from hbgl.classifier import HBGLClassifier
+from hbgl.cli import demo as demo_module
+from hbgl.corpora import open_corpus
+from tests.cli.conftest import Command, refused
+
+
+@pytest.fixture
+def demo(
+    hbgl: Command,
+    backbone: Path,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Command:
+    monkeypatch.chdir(tmp_path)
+    opened = open_corpus(corpus)
+    monkeypatch.setattr(corpora, "open_corpus", lambda _: opened)
+    monkeypatch.setitem(demo_module._CHOICES, "global_stage.steps", 4)
+    return lambda *more: hbgl("demo", "--backbone", backbone, *more)
+
+
+def test_the_demo_ends_with_predictions_and_what_to_type_next(
+    demo: Command, tmp_path: Path
+) -> None:
+    done = demo()
+    assert done.code == 0, done.err
+    assert "Scores on the test split:" in done.out
+    assert done.out.count("“") == 5
+    assert 'echo "how do i freeze my account" | hbgl predict demo-model -' in done.out
+    assert [path.name for path in tmp_path.iterdir()] == ["demo-model"]
+    metrics = HBGLClassifier.load(tmp_path / "demo-model").metrics
+    assert metrics["corpus"] == "clinc150"
+    assert set(metrics["test"]) == {"micro_f1", "macro_f1"}
+    again = demo("--json", "-q")  # an earlier demo is replaced
+    assert (again.code, again.err) == (0, "")
+    assert json.loads(again.out)["test"] == metrics["test"]
+
+
+def test_other_models_and_folders_are_not_replaced(
+    demo: Command, model: Path, tmp_path: Path
+) -> None:
+    refused(demo("-o", model), 2, "is not from an earlier demo")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    refused(demo("-o", tmp_path / "mine"), 1, "thesis.tex, which hbgl did not write")
+    refused(demo("-o", "mine/thesis.tex/model"), 1, "thesis.tex is a file")
+    refused(demo("--epochs", "0"), 2, "epochs must be positive")
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "model"}
