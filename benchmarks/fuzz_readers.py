@@ -102,9 +102,8 @@ def fuzz_records(kind: str, sample: bytes, rng: random.Random) -> str:
         return "refused"
     if kind == "jsonl" and not packed and not plain.startswith((b"\x1f\x8b", b"\x28\xb5", b"PAR1")):
         # A blank line holds nothing, but one over the limit is reported without a look at it.
-        lines = sum(
-            bool(line.strip()) or len(line) > limit for line in plain.removeprefix(BOM).split(b"\n")
-        )
+        marked = zip(plain.split(b"\n"), plain.removeprefix(BOM).split(b"\n"), strict=True)
+        lines = sum(bool(line.strip()) or len(raw) > limit for raw, line in marked)
         if lines != reader.summary.read + reader.summary.skipped:
             raise AssertionError(f"{lines} lines, but {reader.summary}")
     return "read with faults" if reader.summary.skipped else "read"

@@ -231,6 +231,15 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert list(read_records(stream(b'\xef\xbb\xbf{"text": "a"}'))) == [Record("a")]
 
 
+def test_a_byte_order_mark_does_not_divide_a_line_at_the_limit() -> None:
+    """The mark has three bytes: the first line has 19, one more than the limit."""
+    source = stream(b'\xef\xbb\xbf{"text": "abcd"}', {"text": "b"})
+    with SkippedRecords() as skipped:
+        [record] = read_records(source, on_error="skip", skipped=skipped, max_line_bytes=18)
+    assert record == Record("b")
+    assert [(item.line, item.message[:13]) for item in skipped.faults] == [(1, "oversize line")]
+
+
 def test_a_taxonomy_is_read_from_label_paths() -> None:
     taxonomy = infer_taxonomy(
         stream({"text": "a", "labels": ["x > y", "w"]}, b"{", {"text": "b", "labels": [3]})

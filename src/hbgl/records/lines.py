@@ -27,14 +27,14 @@ def read_lines(stream: BinaryIO, limit: int) -> Iterator[tuple[int, bytes, int]]
     readline = stream.readline
     while raw := readline(limit + 1):
         number += 1
-        if number == 1 and raw.startswith(BOM):
-            raw = raw[len(BOM) :]
         if len(raw) > limit and not raw.endswith(b"\n"):
             size, kept = len(raw), raw[:RAW_KEPT]
             while raw and not raw.endswith(b"\n"):
                 raw = readline(RAW_KEPT)
                 size += len(raw)
             yield number, kept, size
+        elif number == 1 and raw.startswith(BOM):
+            yield number, raw[len(BOM) :], 0
         else:
             yield number, raw, 0
 
