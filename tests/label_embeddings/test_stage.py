@@ -56,7 +56,7 @@ def test_encoder_stays_bit_identical_and_the_first_vectors_untouched() -> None:
     assert (trained.dtype, trained.device.type, trained.shape) == (torch.float32, "cpu", (8, 16))
     assert not trained.requires_grad
     assert steps == list(enumerate(report.losses, start=1))
-    assert report.seconds > 0
+    assert (report.path, report.seconds > 0) == ("edges", True)
 
 
 def test_same_seed_same_vectors_other_seed_others() -> None:

@@ -1,9 +1,9 @@
 """Label vectors that know the taxonomy: first vectors from names, then the global stage.
 
 Reading order: ``names.py`` (first vectors), ``masking.py`` (who is masked, and the targets),
-``graph.py`` (the labels as one sentence), ``dense.py`` and ``edges.py`` (the frozen encoder over
-it, for small and for large taxonomies), ``loss.py`` (binary cross-entropy over all labels),
-``stage.py`` (the loop).
+``graph.py`` (the labels as one sentence), ``frozen.py`` (the encoder), ``dense.py`` (over attention
+matrices, the plain form), ``edges.py`` and ``edge_attention.py`` (over edges, for any size),
+``loss.py`` (binary cross-entropy over all labels), ``stage.py`` (the loop).
 """
 
 from __future__ import annotations

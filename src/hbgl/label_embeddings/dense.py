@@ -1,4 +1,4 @@
-"""The frozen encoder over the labels as one sentence, for taxonomies of moderate size.
+"""The frozen encoder over the labels as one sentence, the plain way: the whole attention matrix.
 
 Every mask of a batch is one sentence [S] and the attention mask is a matrix [S, S]: what the plain
 Hugging Face model computes from the same embeddings and the same mask.

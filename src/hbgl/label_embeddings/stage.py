@@ -32,8 +32,6 @@ from hbgl.taxonomy import Taxonomy
 __all__ = ["GlobalStageReport", "train_label_vectors"]
 
 EncoderPath = Literal["dense", "edges"]
-DENSE_LABELS = 256
-"""Up to so many labels attention matrices are the faster way."""
 PLACES_PER_STEP = 1 << 14
 """Labels times masks of a step. One mask of 10,000 labels asks for thousands of labels already."""
 PLACES_AT_ONCE = 1 << 14
@@ -82,7 +80,8 @@ def train_label_vectors(
     :param seed: the masks are a pure function of it and the step.
     :param device: where to compute; default: where the backbone is.
     :param precision: ``auto``, ``float32`` or ``bfloat16``.
-    :param path: ``auto`` is dense attention up to 256 labels, along the edges above.
+    :param path: ``dense`` and ``edges`` give the same numbers. ``auto`` is ``edges``, the faster at
+        every size measured (``benchmarks/global_stage.py``); ``dense`` is the plain form.
     :param places_per_step: a step uses fewer masks than the settings say, at least one, where
         masks times labels exceed this; None: never.
     :param progress: called after each step with its number, from 1, and its loss.
@@ -93,7 +92,7 @@ def train_label_vectors(
     place = torch.device(device) if device is not None else parts.word_embeddings.weight.device
     graph = label_graph(taxonomy, settings.attention, parts.max_positions)
     if path == "auto":
-        path = "dense" if len(taxonomy) <= DENSE_LABELS else "edges"
+        path = "edges"
     masks_per_step = settings.masks_per_step
     if places_per_step is not None:
         masks_per_step = min(masks_per_step, max(1, places_per_step // len(taxonomy)))
