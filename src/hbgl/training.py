@@ -12,7 +12,7 @@ what is computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -90,6 +90,8 @@ class TrainingResult:
     losses: list[list[float]] = field(default_factory=list)
     """[step, mean loss since the entry before, learning rate]."""
     evaluations: list[dict[str, float]] = field(default_factory=list)
+    global_losses: list[float] = field(default_factory=list)
+    """The global stage's, which came before; kept so that a resumed run still knows them."""
 
 
 def start_accelerator() -> Accelerator:
@@ -111,6 +113,7 @@ def fit(
     folder: TrainingFolder | None = None,
     fingerprint: dict[str, Any] | None = None,
     resume: bool = False,
+    global_losses: Sequence[float] = (),
     listener: Listener | None = None,
     accelerator: Accelerator | None = None,
 ) -> TrainingResult:
@@ -119,6 +122,7 @@ def fit(
     :param folder: where checkpoints go; None keeps only the best weights, in memory.
     :param fingerprint: what must be equal for a checkpoint to be continued (settings, data).
     :param resume: go on from the last checkpoint; otherwise those that are there are removed.
+    :param global_losses: what a new run keeps of the stage before it.
     :raises TrainingError: if the run cannot start or diverges.
     """
     if len(train) == 0:
@@ -131,6 +135,8 @@ def fit(
         run.restore()
     else:
         run.forget()
+    if run.progress.step == 0:
+        run.progress.global_losses = list(global_losses)
     run.train()
     return run.progress
 

@@ -23,6 +23,7 @@ from hbgl.errors import CorpusError
 from hbgl.evaluation import LabelledTexts
 from hbgl.label_embeddings import initial_vectors, train_label_vectors
 from hbgl.methods import build_method
+from hbgl.model import HBGL
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
 from hbgl.training import Listener, TrainingResult, fit, start_accelerator
@@ -64,30 +65,33 @@ def train_classifier(
     accelerator = start_accelerator()
     torch.manual_seed(settings.training.seed)
     taxonomy = corpus.taxonomy
+    if "train" not in corpus.splits:
+        raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
     backbone = load(settings.backbone)
     listener.said(f"backbone {backbone.name} from {backbone.source}")
     if settings.model.head == "transform" and backbone.transform is None:
         listener.said(f"{backbone.name} has no masked-LM transform: the head goes without")
-    folder = None if run_folder is None else TrainingFolder(run_folder)
-    going_on = resume and folder is not None and folder.exists()
-    # What the global stage made is in the checkpoint; only a fresh run computes it.
-    vectors: torch.Tensor | None = None
-    global_losses: list[float] = []
-    if settings.model.method == "hbgl" and not going_on and accelerator.is_main_process:
-        vectors, global_losses = _label_vectors(taxonomy, backbone, settings, listener)
-    method = build_method(backbone, taxonomy, settings.model, vectors)
+    method = build_method(backbone, taxonomy, settings.model, None)
+    # Before the global stage: a fault in the last line of dev must not cost its minutes.
     splits: dict[str, LabelledTexts] = {
         split: prepare_records(corpus.records(split), taxonomy, backbone, method.max_length)
         for split in ("train", "dev")
         if split in corpus.splits
     }
-    if "train" not in splits:
-        raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
     train, dev = splits["train"], splits.get("dev")
     listener.said(
         f"{len(train):,} training documents, {0 if dev is None else len(dev):,} dev documents, "
         f"{len(taxonomy):,} labels on {taxonomy.depth} levels"
     )
+    folder = None if run_folder is None else TrainingFolder(run_folder)
+    going_on = resume and folder is not None and folder.exists()
+    # What the global stage made is in the checkpoint; only a fresh run computes it, and only its
+    # first process, from which the others are given their weights.
+    global_losses: list[float] = []
+    if isinstance(method, HBGL) and len(train) and not going_on and accelerator.is_main_process:
+        vectors, global_losses = _label_vectors(taxonomy, backbone, settings, listener)
+        with torch.no_grad():
+            method.label_vectors.copy_(vectors)
     result = fit(
         method,
         train,
@@ -96,6 +100,7 @@ def train_classifier(
         folder=folder,
         fingerprint=_fingerprint(settings, taxonomy, splits),
         resume=resume,
+        global_losses=global_losses,
         listener=listener,
         accelerator=accelerator,
     )
@@ -110,7 +115,7 @@ def train_classifier(
             "documents": len(train),
             "seconds": round(time.perf_counter() - started, 1),
             "processes": accelerator.num_processes,
-            "global_losses": global_losses,
+            "global_losses": result.global_losses,
             **_curves(result),
         },
         accelerator.device,
@@ -166,5 +171,9 @@ def _curves(result: TrainingResult) -> dict[str, Any]:
     best = [one for one in result.evaluations if one["step"] == result.best_step]
     return {
         "dev": best[0] if best else None,
-        "training": {key: value for key, value in asdict(result).items() if key != "stale"},
+        "training": {
+            key: value
+            for key, value in asdict(result).items()
+            if key not in ("stale", "global_losses")
+        },
     }
