@@ -6,7 +6,9 @@ A tiny random encoder is trained with `hbgl train ... --resume`, a checkpoint ev
 Each process gets a `kill -9`, half of them at a random time and half when the hidden folder of a
 checkpoint (or of the model) is there: while it is written, flushed or swapped in. After each kill:
 
-- whatever has a manifest beside the model is whole, be it in its place or hidden;
+- every folder in its place is whole, before and after the repair that the next start makes; so is
+  a replaced folder that still has its manifest, because the repair puts it back unseen. (A folder
+  on its way in may be torn anywhere: the repair takes it only after checking every file.)
 - where a checkpoint was, one is still found, and its step is not before that of the last look;
 - the model folder is absent, or it loads.
 
@@ -32,14 +34,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.killed_files import being_written, compare, inspect, run_folder, where
 from benchmarks.provenance import ROOT, provenance
-from hbgl.checkpoint import MANIFEST, TrainingFolder, read_progress, verify_folder
-from hbgl.checkpoint.manifest import check_folder
+from hbgl.checkpoint import TrainingFolder, read_progress
 from hbgl.cli import main as command_line
 from hbgl.errors import ModelFolderError
 
@@ -135,7 +137,7 @@ def torment(place: Path, kills: int, draw: random.Random) -> Tally:
         differences = list(compare(reference, model))
         tally.identical += not differences
         tally.faults += [f"run {tally.runs}: {one}" for one in differences]
-        shutil.rmtree(model)
+        shutil.rmtree(model, ignore_errors=True)
     return tally
 
 
@@ -237,81 +239,15 @@ def said(model: Path) -> str:
     return Path(f"{model}.log").read_text(encoding="utf-8")[-300:]
 
 
-def being_written(model: Path) -> Iterator[Path]:
-    """The hidden folders of checkpoints and of the model."""
-    for folder in (TrainingFolder(training(model)).path, model.parent):
-        if folder.is_dir():
-            yield from (path for path in folder.iterdir() if is_hidden(path))
-
-
-def is_hidden(path: Path) -> bool:
-    """Whether it is a folder on its way in (.new-) or out (.old-)."""
-    return path.name.startswith(".") and (".new-" in path.name or ".old-" in path.name)
-
-
-def training(model: Path) -> Path:
-    """The folder of the checkpoints."""
-    return model.with_name(model.name + ".training")
-
-
-def where(model: Path) -> str:
-    """What the files tell about the instant of the kill."""
-    hidden = [path.name for path in being_written(model)]
-    if any(".old-" in name for name in hidden):
-        return "while a folder was swapped in"
-    if hidden:
-        return "while a folder was written"
-    if TrainingFolder(training(model)).path.is_dir():
-        return "between two checkpoints"
-    return "before the first checkpoint"
-
-
-def inspect(model: Path) -> Iterator[str]:
-    """Faults in what a killed process left, before anybody repairs it."""
-    folders = [model, *being_written(model)]
-    folders += [TrainingFolder(training(model)).last, TrainingFolder(training(model)).best]
-    for folder in folders:
-        hidden = is_hidden(folder)
-        if not folder.exists() or (hidden and not (folder / MANIFEST).exists()):
-            continue
-        try:
-            check_folder(folder)
-        except ModelFolderError as error:
-            yield f"taken for whole, but it is not: {error}"
-
-
 def step_of(model: Path, tally: Tally) -> int | None:
     """The step of the checkpoint that the next process will find."""
-    checkpoints = TrainingFolder(training(model))
+    checkpoints = TrainingFolder(run_folder(model))
     try:
         latest = checkpoints.latest()
     except ModelFolderError as error:
         tally.faults.append(f"kill {tally.kills}: {error}")
         return None
     return None if latest is None else int(read_progress(latest)["step"])
-
-
-def compare(reference: Path, model: Path) -> Iterator[str]:
-    """Differences between the models of two runs."""
-    try:
-        verify_folder(model)
-    except ModelFolderError as error:
-        yield str(error)
-        return
-    for name in ("model.safetensors", "thresholds.json", "config.json", "tokenizer.json"):
-        if (reference / name).read_bytes() != (model / name).read_bytes():
-            yield f"{name} differs"
-    one, other = (curves(folder) for folder in (reference, model))
-    yield from (f"{key} differs" for key in one if one[key] != other.get(key))
-    if training(model).exists():
-        yield "checkpoints are left"
-
-
-def curves(model: Path) -> dict[str, Any]:
-    """What the run kept of its course, without times."""
-    metrics = json.loads((model / "metrics.json").read_bytes())
-    kept = {key: value for key, value in metrics["training"].items() if key != "seconds"}
-    return {**kept, "dev": metrics["dev"]}
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dev-only", action="store_true")
     parser.add_argument("--checkpoints", type=Path, help="keep checkpoints there, and resume")
+    parser.add_argument("--model", type=Path, help="save the trained model there")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     overrides = {**dict(_assignment(one) for one in options.set), "training.seed": options.seed}
@@ -92,6 +93,8 @@ def _run(options: argparse.Namespace, overrides: dict[str, Any]) -> dict[str, An
             resume=options.checkpoints is not None,
             listener=log,
         )
+    if options.model:
+        model.save(options.model)
     training = model.metrics["training"]
     run = {
         "corpus": corpus.path.name,

@@ -174,6 +174,6 @@ def _curves(result: TrainingResult) -> dict[str, Any]:
         "training": {
             key: value
             for key, value in asdict(result).items()
-            if key not in ("stale", "global_losses")
+            if key not in ("stale", "window", "global_losses")
         },
     }

@@ -12,9 +12,8 @@ what is computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,60 +37,10 @@ from hbgl.optimization import (
 )
 from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
+from hbgl.training.checkpoints import Checkpoints
+from hbgl.training.events import Evaluated, Listener, Stepped, TrainingResult
 
-__all__ = ["Evaluated", "Listener", "Stepped", "TrainingResult", "fit", "start_accelerator"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stepped:
-    """What one optimisation step did."""
-
-    step: int
-    total: int
-    epoch: float
-    loss: float
-    learning_rate: float
-    documents_per_second: float
-    seconds_left: float
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """One evaluation on dev."""
-
-    step: int
-    epoch: float
-    scores: Scores
-    best: bool
-
-
-class Listener:
-    """Hears what happens during training; the command line draws its progress from it."""
-
-    def stepped(self, event: Stepped) -> None:
-        """After each optimisation step."""
-
-    def evaluated(self, event: Evaluated) -> None:
-        """After each evaluation on dev."""
-
-    def resumed(self, step: int, total: int) -> None:
-        """A run goes on after ``step`` steps."""
-
-
-@dataclass(slots=True)
-class TrainingResult:
-    """What came out of a run; also the progress that a checkpoint carries."""
-
-    step: int = 0
-    best_step: int = 0
-    best_score: float = -1.0
-    stale: int = 0
-    seconds: float = 0.0
-    losses: list[list[float]] = field(default_factory=list)
-    """[step, mean loss since the entry before, learning rate]."""
-    evaluations: list[dict[str, float]] = field(default_factory=list)
-    global_losses: list[float] = field(default_factory=list)
-    """The global stage's, which came before; kept so that a resumed run still knows them."""
+__all__ = ["fit", "start_accelerator"]
 
 
 def start_accelerator() -> Accelerator:
@@ -134,7 +83,7 @@ def fit(
     if resume:
         run.restore()
     else:
-        run.forget()
+        run.checkpoints.forget()
     if run.progress.step == 0:
         run.progress.global_losses = list(global_losses)
     run.train()
@@ -155,13 +104,14 @@ class _Run:
         accelerator: Accelerator,
     ) -> None:
         self.method, self.train_texts, self.dev, self.settings = method, train, dev, settings
-        self.folder, self.fingerprint, self.accelerator = folder, fingerprint, accelerator
+        self.accelerator = accelerator
         self.listener = Listener()
         self.device = accelerator.device
         _set_dropout(method, settings)
         method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
         self.optimizer = build_optimizer(method, method.label_parameters(), settings)
+        self.checkpoints = Checkpoints(folder, fingerprint, method, self.optimizer, accelerator)
         self.lengths = train.texts.lengths
         # Tokens that a document takes in a batch, where each is padded to the longest length.
         self.pad_to = method.max_length if method.settings.pad_to_max else None
@@ -169,10 +119,8 @@ class _Run:
         self.batches_per_epoch = -(-len(train) // settings.batch_size)
         self.total = total_steps(self.batches_per_epoch, settings.epochs)
         self.progress = TrainingResult()
-        self.best_weights: dict[str, torch.Tensor] | None = None
         self.epoch_number = -1
         self.batches: list[np.ndarray] = []
-        self.window: list[float] = []
 
     # ------------------------------------------------------------------ the loop
 
@@ -190,7 +138,7 @@ class _Run:
             self._tell_step(loss, documents / passed, left)
             self._evaluate_if_due()
             self._save_if_due()
-        self._load_best()
+        self.checkpoints.load_best(self.progress)
         self.method.eval()
 
     def _batch_of(self, step: int) -> np.ndarray:
@@ -271,7 +219,7 @@ class _Run:
         )
         if best:
             self.progress.best_score, self.progress.best_step = score, step
-            self._keep_best()
+            self.checkpoints.save_best(self.progress)
         self.listener.evaluated(Evaluated(step, epoch, scores, best))
 
     def _evaluate(self, corpus: LabelledTexts) -> Scores:
@@ -297,96 +245,29 @@ class _Run:
     def _out_of_patience(self) -> bool:
         return self.settings.patience is not None and self.progress.stale >= self.settings.patience
 
-    def _keep_best(self) -> None:
-        tensors = self.method.state_dict()
-        if self.folder is not None:
-            if self.accelerator.is_main_process:
-                self.folder.save_best(tensors, self._progress_json())
-            return
-        self.best_weights = {name: one.detach().cpu().clone() for name, one in tensors.items()}
-
-    def _load_best(self) -> None:
-        """Every process ends with the weights that scored best (the last ones without dev)."""
-        if self.progress.best_step in (0, self.progress.step):
-            return
-        self.accelerator.wait_for_everyone()
-        weights = self.best_weights
-        if self.folder is not None:
-            weights = self.folder.load_best()
-        if weights is not None:
-            self.method.load_state_dict(weights)
-
     def _save_if_due(self) -> None:
         # A run without dev documents is saved as often as one with them is evaluated.
         settings = self.settings
         every = settings.save_every or settings.evaluate_every or self.batches_per_epoch
-        if self.folder is not None and self._is_due(every):
-            if self.accelerator.is_main_process:
-                self.folder.save_last(
-                    self.method.state_dict(), self.optimizer, self._progress_json()
-                )
-            self.accelerator.wait_for_everyone()
-
-    def _progress_json(self) -> dict[str, Any]:
-        return {
-            "step": self.progress.step,
-            "fingerprint": self.fingerprint,
-            "progress": {**asdict(self.progress), "window": self.window},
-        }
-
-    def forget(self) -> None:
-        """Remove the checkpoints of another run, so that nothing goes on from them."""
-        if self.folder is not None and self.accelerator.is_main_process:
-            self.folder.clear()
-        self.accelerator.wait_for_everyone()
+        if self._is_due(every):
+            self.checkpoints.save_last(self.progress)
 
     def restore(self) -> None:
-        """Go on from the last checkpoint, if there is one.
-
-        :raises TrainingError: if it belongs to other settings or data.
-        """
-        if self.folder is None:
-            return
-        state = self.folder.load_last()
-        if state is None:
-            return
-        different = sorted(_differences(state.progress.get("fingerprint"), self.fingerprint))
-        if different:
-            raise TrainingError(
-                f"the checkpoint in {self.folder.path} belongs to a run with other "
-                f"{', '.join(different)}; repeat that run's options, or train without --resume"
-            )
-        state.restore_model(self.method)
-        state.restore_optimizer(self.optimizer)
-        try:
-            progress = dict(state.progress["progress"])
-            self.window = progress.pop("window")
-            self.progress = TrainingResult(**progress)
-        except (KeyError, TypeError, ValueError) as fault:
-            raise TrainingError(
-                f"the checkpoint in {self.folder.path} was written by another version of hbgl "
-                f"({fault}); go on with that version, or train without --resume"
-            ) from fault
-        self.listener.resumed(self.progress.step, self.total)
+        """Go on from the last checkpoint, if there is one."""
+        progress = self.checkpoints.restore()
+        if progress is not None:
+            self.progress = progress
+            self.listener.resumed(progress.step, self.total)
 
     def _tell_step(self, loss: float, rate: float, left: float) -> None:
         step = self.progress.step
         learning_rate = float(self.optimizer.param_groups[0]["lr"])
-        self.window.append(loss)
+        self.progress.window.append(loss)
         if step % max(1, self.total // 200) == 0 or step == self.total:
-            self.progress.losses.append([step, float(np.mean(self.window)), learning_rate])
-            self.window = []
+            self.progress.losses.append([step, float(np.mean(self.progress.window)), learning_rate])
+            self.progress.window = []
         epoch = step / self.batches_per_epoch
         self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
-
-
-def _differences(saved: Any, now: Any, name: str = "") -> Iterator[str]:
-    """The names of what is not equal, down to single fields: ``training.learning_rate``."""
-    if isinstance(saved, dict) and isinstance(now, dict):
-        for key in saved.keys() | now.keys():
-            yield from _differences(saved.get(key), now.get(key), f"{name}.{key}" if name else key)
-    elif saved != now:
-        yield name or "settings"
 
 
 def _set_dropout(method: HBGL | Multilabel, settings: TrainingSettings) -> None:

@@ -1,0 +1,111 @@
+"""The states of a run that are kept: the best on dev, and the last one to go on from.
+
+Where one step writes both, the best comes first: a run killed in between goes on from the last
+checkpoint before and writes the same best one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+
+from hbgl.checkpoint import TrainingFolder
+from hbgl.errors import TrainingError
+from hbgl.methods.multilabel import Multilabel
+from hbgl.model import HBGL
+from hbgl.training.events import TrainingResult
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """In a folder, written by the first process; without one, the best weights in memory."""
+
+    def __init__(
+        self,
+        folder: TrainingFolder | None,
+        fingerprint: dict[str, Any],
+        method: HBGL | Multilabel,
+        optimizer: torch.optim.Optimizer,
+        accelerator: Accelerator,
+    ) -> None:
+        self.folder, self.fingerprint = folder, fingerprint
+        self.method, self.optimizer, self.accelerator = method, optimizer, accelerator
+        self.best_weights: dict[str, torch.Tensor] | None = None
+
+    def save_best(self, progress: TrainingResult) -> None:
+        """Keep the weights that just scored best on dev."""
+        tensors = self.method.state_dict()
+        if self.folder is None:
+            self.best_weights = {name: one.detach().cpu().clone() for name, one in tensors.items()}
+        elif self.accelerator.is_main_process:
+            self.folder.save_best(tensors, self._json(progress))
+
+    def load_best(self, progress: TrainingResult) -> None:
+        """Every process ends with the weights that scored best (the last ones without dev)."""
+        if progress.best_step in (0, progress.step):
+            return
+        self.accelerator.wait_for_everyone()
+        weights = self.best_weights if self.folder is None else self.folder.load_best()
+        if weights is not None:
+            self.method.load_state_dict(weights)
+
+    def save_last(self, progress: TrainingResult) -> None:
+        """Keep everything that the run needs to go on from here."""
+        if self.folder is not None:
+            if self.accelerator.is_main_process:
+                self.folder.save_last(
+                    self.method.state_dict(), self.optimizer, self._json(progress)
+                )
+            self.accelerator.wait_for_everyone()
+
+    def forget(self) -> None:
+        """Remove the checkpoints of another run, so that nothing goes on from them."""
+        if self.folder is not None and self.accelerator.is_main_process:
+            self.folder.clear()
+        self.accelerator.wait_for_everyone()
+
+    def restore(self) -> TrainingResult | None:
+        """Load the last checkpoint; None where there is none yet.
+
+        :raises TrainingError: if it belongs to other settings, data or another version.
+        """
+        state = None if self.folder is None else self.folder.load_last()
+        if self.folder is None or state is None:
+            return None
+        different = sorted(_differences(state.progress.get("fingerprint"), self.fingerprint))
+        if different:
+            raise TrainingError(
+                f"the checkpoint in {self.folder.path} belongs to a run with other "
+                f"{', '.join(different)}; repeat that run's options, or train without --resume"
+            )
+        try:
+            progress = TrainingResult(**state.progress["progress"])
+        except (KeyError, TypeError) as fault:
+            raise TrainingError(
+                f"the checkpoint in {self.folder.path} was written by another version of hbgl "
+                f"({fault}); go on with that version, or train without --resume"
+            ) from fault
+        state.restore_model(self.method)
+        state.restore_optimizer(self.optimizer)
+        return progress
+
+    def _json(self, progress: TrainingResult) -> dict[str, Any]:
+        return {
+            "step": progress.step,
+            "fingerprint": self.fingerprint,
+            "progress": asdict(progress),
+        }
+
+
+def _differences(saved: Any, now: Any, name: str = "") -> Iterator[str]:
+    """The names of what is not equal, down to single fields: ``training.learning_rate``."""
+    if isinstance(saved, dict) and isinstance(now, dict):
+        for key in saved.keys() | now.keys():
+            yield from _differences(saved.get(key), now.get(key), f"{name}.{key}" if name else key)
+    elif saved != now:
+        yield name or "settings"
