@@ -9,25 +9,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hbgl.classifier import HBGLClassifier
     from hbgl.corpora import CorpusFolder, open_corpus
     from hbgl.errors import HBGLError
     from hbgl.prediction_output import Prediction
     from hbgl.records import Record, read_records
     from hbgl.settings import Settings, preset, with_overrides
     from hbgl.taxonomy import Taxonomy, read_taxonomy
+    from hbgl.trained_model import TrainedModel
     from hbgl.training_run import train_classifier
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CorpusFolder",
-    "HBGLClassifier",
     "HBGLError",
     "Prediction",
     "Record",
     "Settings",
     "Taxonomy",
+    "TrainedModel",
     "open_corpus",
     "preset",
     "read_records",
@@ -38,7 +38,7 @@ __all__ = [
 
 _HOMES = {
     "CorpusFolder": "hbgl.corpora",
-    "HBGLClassifier": "hbgl.classifier",
+    "TrainedModel": "hbgl.trained_model",
     "HBGLError": "hbgl.errors",
     "Prediction": "hbgl.prediction_output",
     "Record": "hbgl.records",

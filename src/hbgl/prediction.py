@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO
 
-from hbgl.classifier import HBGLClassifier
 from hbgl.decoding import Prediction
 from hbgl.records import Record
+from hbgl.trained_model import TrainedModel
 
 __all__ = ["predict_records", "text_records"]
 
@@ -22,7 +22,7 @@ _WINDOW = 2048
 
 
 def predict_records(
-    classifier: HBGLClassifier,
+    classifier: TrainedModel,
     records: Iterable[Record],
     *,
     threshold: float | None = None,

@@ -17,7 +17,6 @@ import torch
 
 from hbgl.backbones import Backbone, load_backbone
 from hbgl.checkpoint import TrainingFolder
-from hbgl.classifier import HBGLClassifier, prepare_records
 from hbgl.corpora import CorpusFolder
 from hbgl.errors import CorpusError
 from hbgl.evaluation import LabelledTexts
@@ -26,6 +25,7 @@ from hbgl.methods import build_method
 from hbgl.model import HBGL
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
+from hbgl.trained_model import TrainedModel, prepare_records
 from hbgl.training import Listener, TrainingResult, fit, start_accelerator
 
 __all__ = ["RunListener", "checkpoint_folder", "train_classifier"]
@@ -54,7 +54,7 @@ def train_classifier(
     resume: bool = False,
     listener: RunListener | None = None,
     load: Callable[[str], Backbone] = load_backbone,
-) -> HBGLClassifier:
+) -> TrainedModel:
     """Train on ``train``, choose the checkpoint on ``dev``; ``test`` is not touched.
 
     :param run_folder: where checkpoints go; None: nothing is written.
@@ -104,7 +104,7 @@ def train_classifier(
         listener=listener,
         accelerator=accelerator,
     )
-    return HBGLClassifier(
+    return TrainedModel(
         taxonomy,
         settings,
         backbone,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hbgl import corpora
-from hbgl.classifier import HBGLClassifier
 from hbgl.cli import demo as demo_module
 from hbgl.corpora import open_corpus
+from hbgl.trained_model import TrainedModel
 from tests.cli.conftest import Command, refused
 
 
@@ -38,7 +38,7 @@ def test_the_demo_ends_with_predictions_and_what_to_type_next(
     assert done.out.count("“") == 5
     assert 'echo "how do i freeze my account" | hbgl predict demo-model -' in done.out
     assert [path.name for path in tmp_path.iterdir()] == ["demo-model"]
-    metrics = HBGLClassifier.load(tmp_path / "demo-model").metrics
+    metrics = TrainedModel.load(tmp_path / "demo-model").metrics
     assert metrics["corpus"] == "clinc150"
     assert set(metrics["test"]) == {"micro_f1", "macro_f1"}
     again = demo("--json", "-q")  # an earlier demo is replaced

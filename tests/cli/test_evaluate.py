@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hbgl.classifier import HBGLClassifier
 from hbgl.corpora import open_corpus
+from hbgl.trained_model import TrainedModel
 from tests.cli.conftest import Command, refused, write_corpus
 
 
@@ -32,7 +32,7 @@ def test_json_has_micro_and_macro_f1_at_the_top(hbgl: Command, trained: Path, co
     assert found["documents"] == 20
     assert [level["level"] for level in found["levels"]] == [1, 2]
     assert set(found["labels"]) == {"money", "sport", "bank", "card", "football", "tennis"}
-    expected = HBGLClassifier.load(trained).evaluate(open_corpus(corpus).records("test"))
+    expected = TrainedModel.load(trained).evaluate(open_corpus(corpus).records("test"))
     assert found["micro_f1"] == expected.micro_f1
     assert found["macro_f1"] == expected.macro_f1
 

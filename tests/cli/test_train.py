@@ -21,7 +21,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from hbgl.checkpoint import load_tensors, read_progress, verify_folder
-from hbgl.classifier import HBGLClassifier
 from hbgl.cli import train as train_module
 from hbgl.cli.progress import TrainingProgress
 from hbgl.settings import (
@@ -32,6 +31,7 @@ from hbgl.settings import (
     TrainingSettings,
     settings_from_json,
 )
+from hbgl.trained_model import TrainedModel
 from hbgl.training import Stepped
 from tests.cli.conftest import QUICK, Answer, Command, document, refused, write_corpus
 
@@ -106,7 +106,7 @@ def test_multilabel_and_presets_train(
         out = place / str(number)
         done = hbgl("train", corpus, "-o", out, "--backbone", backbone, *options, *quick, "-q")
         assert done.code == 0, done.err
-        HBGLClassifier.load(out)
+        TrainedModel.load(out)
 
 
 def test_a_corpus_without_dev_is_trained_to_the_end(

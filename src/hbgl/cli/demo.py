@@ -12,9 +12,9 @@ from hbgl.errors import UsageError
 from hbgl.settings import Settings
 
 if TYPE_CHECKING:
-    from hbgl.classifier import HBGLClassifier
     from hbgl.corpora import CorpusFolder
     from hbgl.metrics import Scores
+    from hbgl.trained_model import TrainedModel
 
 __all__ = ["EXAMPLE", "demo"]
 
@@ -91,7 +91,7 @@ def _check_place(output: Path) -> None:
 
 def _train(
     corpus: CorpusFolder, settings: Settings, output: Path, *, quiet: bool
-) -> tuple[HBGLClassifier, Scores]:
+) -> tuple[TrainedModel, Scores]:
     """Train, score on the test split, write the model folder."""
     from hbgl.cli.interruption import interruptible
 
@@ -110,7 +110,7 @@ def _train(
     return model, scores
 
 
-def _show_predictions(model: HBGLClassifier, corpus: CorpusFolder) -> None:
+def _show_predictions(model: TrainedModel, corpus: CorpusFolder) -> None:
     """A few test requests with their predicted paths, drawn with probabilities."""
     texts = [record.text for record in corpus.records("test")]
     texts = texts[:: max(1, len(texts) // _SHOWN)][:_SHOWN]

@@ -13,10 +13,10 @@ from hbgl.cli.sources import check_model, check_side_file, checked_source, label
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hbgl.classifier import HBGLClassifier
     from hbgl.cli.progress import DocumentProgress
     from hbgl.metrics import Scores
     from hbgl.records import Record
+    from hbgl.trained_model import TrainedModel
 
 __all__ = ["EXAMPLE", "evaluate"]
 
@@ -61,12 +61,12 @@ def evaluate(
 
     import numpy as np
 
-    from hbgl.classifier import HBGLClassifier
     from hbgl.cli.progress import DocumentProgress
     from hbgl.metrics import score_table
     from hbgl.records import SkippedRecords
+    from hbgl.trained_model import TrainedModel
 
-    classifier = HBGLClassifier.load(model)
+    classifier = TrainedModel.load(model)
     if threshold is not None:
         classifier.thresholds = np.full_like(classifier.thresholds, threshold)
     with SkippedRecords(skip_bad) as skipped, DocumentProgress("scored", quiet=quiet) as progress:
@@ -84,9 +84,9 @@ def evaluate(
 
 
 def _scores(
-    classifier: HBGLClassifier, records: Iterable[Record], progress: DocumentProgress
+    classifier: TrainedModel, records: Iterable[Record], progress: DocumentProgress
 ) -> Scores:
-    """As `HBGLClassifier.evaluate`, with progress."""
+    """As `TrainedModel.evaluate`, with progress."""
     import torch
 
     from hbgl.evaluation import count_labels

@@ -19,8 +19,8 @@ from hbgl.records import SkippedRecords
 from hbgl.records.sources import format_of
 
 if TYPE_CHECKING:
-    from hbgl.classifier import HBGLClassifier
     from hbgl.prediction_output import Prediction
+    from hbgl.trained_model import TrainedModel
 
 __all__ = ["EXAMPLE", "predict"]
 
@@ -212,13 +212,13 @@ class _Job:
         if not quiet:
             typer.echo(f"{output}: {writer.written:,} texts", err=True)
 
-    def _load(self) -> HBGLClassifier:
-        from hbgl.classifier import HBGLClassifier
+    def _load(self) -> TrainedModel:
+        from hbgl.trained_model import TrainedModel
 
-        return HBGLClassifier.load(self.model)
+        return TrainedModel.load(self.model)
 
     def _answers(
-        self, classifier: HBGLClassifier, window: int, written: int = 0
+        self, classifier: TrainedModel, window: int, written: int = 0
     ) -> Iterator[Prediction]:
         """The answers after the first ``written``.
 
@@ -238,7 +238,7 @@ class _Job:
         )
         return islice(found, again, None)
 
-    def _window(self, classifier: HBGLClassifier) -> int:
+    def _window(self, classifier: TrainedModel) -> int:
         """Texts in memory at a time: fewer where each answer holds all labels."""
         if not self.chosen.everything:
             return _WINDOW

@@ -31,17 +31,17 @@ from hbgl.records import Record
 from hbgl.settings import Settings, settings_from_json
 from hbgl.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
 
-__all__ = ["HBGLClassifier", "default_device", "prepare_records"]
+__all__ = ["TrainedModel", "default_device", "prepare_records"]
 
 _FORMAT = 1
 _TOKEN_BUDGET = 16384
 
 
 @dataclass(slots=True)
-class HBGLClassifier:
+class TrainedModel:
     """A trained hierarchical text classifier.
 
-    >>> model = HBGLClassifier.load("my-model")                              # doctest: +SKIP
+    >>> model = TrainedModel.load("my-model")                              # doctest: +SKIP
     >>> model.predict(["how do i freeze my account"])[0].paths               # doctest: +SKIP
     (('banking', 'freeze_account'),)
     """
@@ -152,7 +152,7 @@ class HBGLClassifier:
         )
 
     @classmethod
-    def load(cls, path: str | Path, *, device: str | torch.device | None = None) -> HBGLClassifier:
+    def load(cls, path: str | Path, *, device: str | torch.device | None = None) -> TrainedModel:
         """Read a model folder after checking every file against its SHA-256.
 
         :param device: default: a GPU where there is one, else the CPU.

@@ -15,12 +15,12 @@ import pytest
 import torch
 
 from hbgl.checkpoint import load_tensors, tensors_to_bytes, write_folder
-from hbgl.classifier import HBGLClassifier, prepare_records
 from hbgl.errors import ModelFolderError, UsageError
 from hbgl.methods import build_method
 from hbgl.records import Record
 from hbgl.settings import PRESETS, ModelSettings, Settings, TrainingSettings, with_overrides
 from hbgl.taxonomy import Taxonomy
+from hbgl.trained_model import TrainedModel, prepare_records
 from tests.small_corpus import TAXONOMY, closed, random_records
 from tests.tiny import tiny_backbone
 
@@ -56,7 +56,7 @@ ODD = {
 
 
 @cache
-def classifier(kind: str = "hbgl", family: str = "bert") -> HBGLClassifier:
+def classifier(kind: str = "hbgl", family: str = "bert") -> TrainedModel:
     """Random weights, so that every threshold somewhere makes a difference."""
     settings = KINDS[kind]
     torch.manual_seed(0)
@@ -68,7 +68,7 @@ def classifier(kind: str = "hbgl", family: str = "bert") -> HBGLClassifier:
     random = np.random.default_rng(0)
     thresholds = random.uniform(0.2, 0.8, size=len(TAXONOMY)).astype(np.float32)
     metrics = {"corpus": "small", "dev": {"micro_f1": 0.5, "macro_f1": 0.25}}
-    return HBGLClassifier(TAXONOMY, settings, backbone, method, thresholds, metrics)
+    return TrainedModel(TAXONOMY, settings, backbone, method, thresholds, metrics)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 def test_a_loaded_model_answers_the_same(kind: str, family: str, tmp_path: Path) -> None:
     model = classifier(kind, family)
     model.save(tmp_path / "model")
-    again = HBGLClassifier.load(tmp_path / "model", device="cpu")
+    again = TrainedModel.load(tmp_path / "model", device="cpu")
     assert np.array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert again.predict(TEXTS, everything=True) == model.predict(TEXTS, everything=True)
     assert again.taxonomy == model.taxonomy
@@ -109,14 +109,14 @@ def test_the_folder_has_exactly_its_files(saved: Path) -> None:
 
 
 def test_saving_twice_gives_the_same_bytes(saved: Path, tmp_path: Path) -> None:
-    HBGLClassifier.load(saved).save(tmp_path / "model")
+    TrainedModel.load(saved).save(tmp_path / "model")
     for name in FILES:
         assert (tmp_path / "model" / name).read_bytes() == (saved / name).read_bytes(), name
 
 
 def test_a_saved_model_replaces_a_model_but_nothing_else(folder: Path, tmp_path: Path) -> None:
     classifier("multilabel").save(folder)
-    assert HBGLClassifier.load(folder).settings.model.method == "multilabel"
+    assert TrainedModel.load(folder).settings.model.method == "multilabel"
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(ModelFolderError, match=r"mine\.txt, which hbgl did not write"):
@@ -131,7 +131,7 @@ def test_words_of_labels_come_back(tmp_path: Path) -> None:
         names={"oaks": "oak trees"},
     )  # fmt: skip
     dataclasses.replace(model, taxonomy=named).save(tmp_path / "model")
-    assert HBGLClassifier.load(tmp_path / "model").taxonomy.names["oaks"] == "oak trees"
+    assert TrainedModel.load(tmp_path / "model").taxonomy.names["oaks"] == "oak trees"
 
 
 # ---------------------------------------------------------------------- damage
@@ -167,20 +167,20 @@ def test_the_damaged_file_is_named(name: str, damage: Callable[[Path], None], fo
             assert json.loads(content)
             return
     with pytest.raises(ModelFolderError, match=name):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 def test_a_file_too_many_is_named(folder: Path) -> None:
     (folder / "extra.py").write_text("", encoding="utf-8")
     with pytest.raises(ModelFolderError, match=r"extra\.py is not listed"):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 def test_what_is_no_folder_is_refused(folder: Path) -> None:
     with pytest.raises(ModelFolderError, match="does not exist"):
-        HBGLClassifier.load(folder.parent / "nothing")
+        TrainedModel.load(folder.parent / "nothing")
     with pytest.raises(ModelFolderError, match="is a file"):
-        HBGLClassifier.load(folder / "config.json")
+        TrainedModel.load(folder / "config.json")
 
 
 def rewrite(folder: Path, name: str, content: bytes | None) -> None:
@@ -199,7 +199,7 @@ def changed(folder: Path, name: str, change: Callable[[Any], None]) -> bytes:
 def test_a_foreign_format_is_refused_with_its_version(folder: Path) -> None:
     rewrite(folder, "config.json", changed(folder, "config.json", lambda it: it.update(format=2)))
     with pytest.raises(ModelFolderError, match="model format 2, but this version reads 1"):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"MANIFEST.json", "README.md", "names.json"}))
@@ -210,7 +210,7 @@ def test_foreign_content_is_refused(name: str, content: bytes | None, folder: Pa
         return  # a model without a history
     rewrite(folder, name, content)
     with pytest.raises(ModelFolderError):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_files_that_do_not_fit_each_other_are_refused(
 ) -> None:
     rewrite(folder, name, changed(folder, name, change))
     with pytest.raises(ModelFolderError, match=named):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 def test_weights_of_another_taxonomy_are_refused(folder: Path) -> None:
@@ -239,10 +239,10 @@ def test_weights_of_another_taxonomy_are_refused(folder: Path) -> None:
     weights["label_vectors"] = weights["label_vectors"][:5]
     rewrite(folder, "model.safetensors", tensors_to_bytes(weights))
     with pytest.raises(ModelFolderError, match="label_vectors"):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
     rewrite(folder, "taxonomy.tsv", b"Root\ta\na\tb\nb\ta\n")
     with pytest.raises(ModelFolderError, match=r"taxonomy\.tsv"):
-        HBGLClassifier.load(folder)
+        TrainedModel.load(folder)
 
 
 # ---------------------------------------------------------------------- answers
