@@ -13,7 +13,7 @@ from hbgl.decoding import answer, top_of_each_level
 from hbgl.prediction import predict_records, text_records
 from hbgl.records import Record
 from tests.small_corpus import TAXONOMY, random_records
-from tests.test_classifier import classifier
+from tests.test_trained_model import classifier
 
 RECORDS = [
     replace(record, id=f"no {number}", line=number)
