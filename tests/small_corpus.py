@@ -6,11 +6,14 @@ animals: cats, dogs (dogs: puppies)      plants: trees, herbs (trees: oaks)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import torch
 
 from hbgl.backbones import Backbone
 from hbgl.batching import tokenize
+from hbgl.decisions import Decider, Decision
 from hbgl.evaluation import LabelledTexts, label_matrix
 from hbgl.records import Record
 from hbgl.taxonomy import Taxonomy
@@ -68,3 +71,11 @@ def labelled(records: Iterable[Record], backbone: Backbone, max_length: int = 32
     texts = tokenize([record.text for record in known], backbone.tokenizer, max_length)
     ids = [TAXONOMY.ids(record.labels) for record in known]
     return LabelledTexts(texts, label_matrix(ids, len(TAXONOMY)))
+
+
+def deciding(
+    threshold: float | torch.Tensor = 0.5, taxonomy: Taxonomy = TAXONOMY, **choices: Any
+) -> Decider:
+    """The paper's decision, or one with other ``choices``, ready for the CPU."""
+    thresholds = torch.as_tensor(threshold).expand(len(taxonomy)).numpy()
+    return Decider(taxonomy, Decision(thresholds, **choices), torch.device("cpu"))

@@ -17,7 +17,7 @@ from hbgl.errors import BackboneError, UsageError
 from hbgl.model import HBGL
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
-from tests.small_corpus import TAXONOMY, closed
+from tests.small_corpus import TAXONOMY, closed, deciding
 from tests.tiny import tiny_backbone
 
 SEP_CLASS = ModelSettings(
@@ -259,7 +259,7 @@ THRESHOLDS = st.lists(st.floats(0.01, 0.99), min_size=8, max_size=8).map(torch.t
 def test_chosen_labels_are_over_their_threshold(thresholds: torch.Tensor, end: str) -> None:
     """And all of them are chosen, unless [SEP] ended the walk before."""
     method = METHODS[end]
-    decoded = method.predict(batch_of(None), thresholds)
+    decoded = method.predict(batch_of(None), deciding(thresholds))
     over = decoded.probabilities > thresholds
     assert not (decoded.chosen & ~over).any()
     if end == "empty-is-sep":
@@ -279,13 +279,14 @@ def test_raising_a_threshold_of_level_1_adds_no_label_there(
 ) -> None:
     """Below level 1 it may: the walk goes on from other labels."""
     method, top = METHODS["empty-is-sep"], TAXONOMY.level_slice(1)
-    before = method.predict(batch_of(None), thresholds).chosen[:, top]
-    after = method.predict(batch_of(None), thresholds + more).chosen[:, top]
+    before = method.predict(batch_of(None), deciding(thresholds)).chosen[:, top]
+    raised = deciding((thresholds + more).clamp(max=1.0))
+    after = method.predict(batch_of(None), raised).chosen[:, top]
     assert not (after & ~before).any()
 
 
 def test_a_threshold_of_one_chooses_nothing() -> None:
-    assert not hbgl().predict(batch_of(None), torch.ones(8)).chosen.any()
+    assert not hbgl().predict(batch_of(None), deciding(1.0)).chosen.any()
 
 
 def sep_method(fires: list[bool]) -> HBGL:
@@ -321,7 +322,7 @@ def sep_method(fires: list[bool]) -> HBGL:
 )
 def test_labels_of_the_level_where_sep_fires_are_kept(fires: list[bool], levels: list[int]) -> None:
     """[SEP] ends the walk after its level; where it never fires, the last level stays too."""
-    decoded = sep_method(fires).predict(batch_of(None), torch.full((8,), 0.5))
+    decoded = sep_method(fires).predict(batch_of(None), deciding())
     expected = torch.tensor([int(level) in levels for level in TAXONOMY.levels])
     assert torch.equal(decoded.chosen, expected.expand(3, -1))
     # A probability for every label, of levels after the end, too.
@@ -334,7 +335,7 @@ def test_an_answer_without_labels_stays_empty() -> None:
     assert method.label_bias is not None
     with torch.no_grad():
         method.label_bias.fill_(-1000.0)
-    assert not method.predict(batch_of(None), torch.full((8,), 0.5)).chosen.any()
+    assert not method.predict(batch_of(None), deciding()).chosen.any()
 
 
 # ---------------------------------------------------------------------- sizes
@@ -352,7 +353,7 @@ def test_the_longest_text_is_answered() -> None:
     for method in (hbgl(), hbgl(SEP_CLASS)):
         batch = batch_of(gold_of(*DOCUMENTS), width=method.max_length)
         assert torch.isfinite(method(batch))
-        assert torch.isfinite(method.predict(batch, torch.full((8,), 0.5)).probabilities).all()
+        assert torch.isfinite(method.predict(batch, deciding()).probabilities).all()
 
 
 def test_a_deep_taxonomy_that_leaves_no_room_is_refused() -> None:

@@ -14,7 +14,7 @@ from hbgl.methods import build_method
 from hbgl.methods.multilabel import Multilabel
 from hbgl.model import HBGL
 from hbgl.settings import ModelSettings
-from tests.small_corpus import TAXONOMY
+from tests.small_corpus import TAXONOMY, deciding
 from tests.tiny import FAMILIES, tiny_backbone
 
 FLAT = ModelSettings(method="multilabel")
@@ -65,7 +65,7 @@ def test_labels_over_their_threshold_are_chosen() -> None:
     method = Multilabel(backbone, TAXONOMY, FLAT).eval()
     batch = batch_of(backbone.pad_id)
     middle = torch.sigmoid(method.logits(batch)).detach().median(dim=0).values
-    decoded = method.predict(batch, middle)
+    decoded = method.predict(batch, deciding(middle))
     assert torch.equal(decoded.chosen, decoded.probabilities > middle)
     assert decoded.chosen.sum(dim=0).tolist() == [1] * 8  # of three values one is over the middle
 
@@ -84,7 +84,7 @@ def test_it_learns() -> None:
         torch.autograd.backward(loss)
         optimizer.step()
     assert float(loss.detach()) < first / 20
-    assert torch.equal(method.eval().predict(batch, torch.full((8,), 0.5)).chosen, gold)
+    assert torch.equal(method.eval().predict(batch, deciding()).chosen, gold)
 
 
 def test_sizes_and_parameters() -> None:

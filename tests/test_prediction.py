@@ -53,7 +53,8 @@ def test_a_stream_is_read_a_window_at_a_time() -> None:
 
 
 def test_options_reach_the_model() -> None:
-    for found in predict_records(classifier(), RECORDS, threshold=1.0, top_k=2):
+    nothing = classifier().decision.changed(TAXONOMY, threshold=1.0)
+    for found in predict_records(classifier(), RECORDS, decision=nothing, top_k=2):
         assert found.labels == ()
         assert len(found.probabilities) == 6
     assert list(predict_records(classifier(), [])) == []

@@ -34,6 +34,7 @@ def prediction(number: int) -> Prediction:
     return Prediction(
         labels=("sports", "golf; and more", "arts"),
         paths=(("sports", "golf; and more"), ("arts",)),
+        path_probabilities=(0.5, 1.0),
         probabilities={"sports": 0.98765432, "golf; and more": 0.5, "arts": 1.0},
         id=f"d{number}",
         line=number,
@@ -57,12 +58,13 @@ def test_a_record_in_jsonl(tmp_path: Path) -> None:
     write(tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == (
         '{"id": "d1", "line": 1, "labels": ["sports", "golf; and more", "arts"], '
-        '"paths": ["sports > golf; and more", "arts"], '
+        '"paths": ["sports > golf; and more", "arts"], "path_probabilities": [0.5, 1.0], '
         '"probabilities": {"sports": 0.987654, "golf; and more": 0.5, "arts": 1.0}}\n'
         '{"id": "d2", "line": 2, "labels": ["sports", "golf; and more", "arts"], '
-        '"paths": ["sports > golf; and more", "arts"], '
+        '"paths": ["sports > golf; and more", "arts"], "path_probabilities": [0.5, 1.0], '
         '"probabilities": {"sports": 0.987654, "golf; and more": 0.5, "arts": 1.0}}\n'
-        '{"line": 3, "labels": [], "paths": [], "probabilities": {}, "error": "text is empty"}\n'
+        '{"line": 3, "labels": [], "paths": [], "path_probabilities": [], '
+        '"probabilities": {}, "error": "text is empty"}\n'
     )
     assert names(tmp_path) == ["out.jsonl"]
 
@@ -98,6 +100,7 @@ def test_parquet(tmp_path: Path) -> None:
         "line": 1,
         "labels": ["sports", "golf; and more", "arts"],
         "paths": ["sports > golf; and more", "arts"],
+        "path_probabilities": [0.5, 1.0],
         "probabilities": [("sports", 0.987654), ("golf; and more", 0.5), ("arts", 1.0)],
         "error": None,
     }
@@ -323,8 +326,8 @@ def test_streams(tmp_path: Path) -> None:
     with PredictionStream(table, "csv") as writer:
         writer.write(FAILED)
     assert table.getvalue().splitlines() == [
-        b"id,line,labels,paths,probabilities,error",
-        b",3,,,{},text is empty",
+        b"id,line,labels,paths,path_probabilities,probabilities,error",
+        b",3,,,,{},text is empty",
     ]
     with pytest.raises(UsageError, match="name an output file"):
         PredictionStream(io.BytesIO(), "parquet")

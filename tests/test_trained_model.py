@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from hbgl.checkpoint import load_tensors, tensors_to_bytes, write_folder
+from hbgl.decisions import Decision
 from hbgl.errors import ModelFolderError, UsageError
 from hbgl.methods import build_method
 from hbgl.records import Record
@@ -30,6 +31,7 @@ FILES = {
     "taxonomy.tsv",
     "names.json",
     "tokenizer.json",
+    "calibration.json",
     "thresholds.json",
     "metrics.json",
     "README.md",
@@ -68,7 +70,7 @@ def classifier(kind: str = "hbgl", family: str = "bert") -> TrainedModel:
     random = np.random.default_rng(0)
     thresholds = random.uniform(0.2, 0.8, size=len(TAXONOMY)).astype(np.float32)
     metrics = {"corpus": "small", "dev": {"micro_f1": 0.5, "macro_f1": 0.25}}
-    return TrainedModel(TAXONOMY, settings, backbone, method, thresholds, metrics)
+    return TrainedModel(TAXONOMY, settings, backbone, method, Decision(thresholds), metrics)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +98,7 @@ def test_a_loaded_model_answers_the_same(kind: str, family: str, tmp_path: Path)
     assert again.predict(TEXTS, everything=True) == model.predict(TEXTS, everything=True)
     assert again.taxonomy == model.taxonomy
     assert again.settings == model.settings
-    assert np.array_equal(again.thresholds, model.thresholds)
+    assert np.array_equal(again.decision.thresholds, model.decision.thresholds)
     assert again.metrics == model.metrics
     assert again.method.max_length == model.method.max_length
     for name, one in model.method.state_dict().items():
@@ -221,9 +223,14 @@ def test_foreign_content_is_refused(name: str, content: bytes | None, folder: Pa
         ("config.json", lambda it: it.pop("backbone"), "backbone"),
         ("config.json", lambda it: it["backbone"].pop("encoder"), "encoder"),
         ("config.json", lambda it: it["backbone"]["encoder"].update(hidden_size=32), "size"),
-        ("thresholds.json", lambda it: it.pop("oaks"), "oaks"),
-        ("thresholds.json", lambda it: it.update(elms=0.5), "elms"),
-        ("thresholds.json", lambda it: it.update(oaks="high"), "high"),
+        ("thresholds.json", lambda it: it.pop("rule"), "rule"),
+        ("thresholds.json", lambda it: it.update(rule="dice"), "dice"),
+        ("thresholds.json", lambda it: it["levels"].pop(), "2 thresholds by level"),
+        ("thresholds.json", lambda it: it["labels"].update(elms=0.5), "elms"),
+        ("thresholds.json", lambda it: it["labels"].update(oaks="high"), "high"),
+        ("thresholds.json", lambda it: it["labels"].update(oaks=2), "0..1"),
+        ("calibration.json", lambda it: it["levels"].append({"kind": "none"}), "1 levels"),
+        ("calibration.json", lambda it: it["levels"].append({"kind": "magic"}), "magic"),
     ],
 )
 def test_files_that_do_not_fit_each_other_are_refused(
@@ -287,8 +294,7 @@ def test_answers_are_those_of_the_probabilities() -> None:
     model = classifier()
     shares = model.predict_proba(TEXTS)
     for found, row in zip(model.predict(TEXTS), shares, strict=True):
-        over = [label for label, share, least in zip(
-            TAXONOMY.labels, row, model.thresholds, strict=True) if share > least]  # fmt: skip
+        over = [TAXONOMY.labels[i] for i in np.flatnonzero(row > model.decision.thresholds)]
         assert list(found.labels) == over
         assert set(found.probabilities) == set(over)
     assert all(found.labels == () for found in model.predict(TEXTS, threshold=1.0))

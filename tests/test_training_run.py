@@ -101,7 +101,10 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     assert [one["step"] for one in model.metrics["training"]["evaluations"]] == [2, 4, 6]
     assert model.metrics["dev"] in model.metrics["training"]["evaluations"]
     assert model.metrics["documents"] == 12
-    assert model.thresholds.tolist() == [0.5] * 8
+    tuned = preset == "default"
+    assert model.decision.rule == ("backoff" if tuned else "paper")
+    assert (model.decision.thresholds.tolist() == [0.5] * 8) != tuned
+    assert model.metrics["tuning"]["documents"] == (6 if tuned else 0)
     assert model.predict_proba(["money"]).shape == (1, 8)
 
 

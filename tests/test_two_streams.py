@@ -15,6 +15,7 @@ from hbgl.model import HBGL
 from hbgl.settings import PRESETS, ModelSettings
 from hbgl.taxonomy import Taxonomy
 from tests.long_sequence import long_prediction, long_training_states
+from tests.small_corpus import deciding
 from tests.tiny import tiny_backbone
 
 FAMILIES = ["bert", "roberta", "electra", "distilbert", "mpnet"]
@@ -85,8 +86,7 @@ def test_every_prediction_step_equals_the_long_sequence(
     """With the presets' own step functions: probabilities of all labels and the choices made."""
     for seed in range(3):
         backbone, method, batch = tiny_method(family, seed, PRESETS[preset].model, parents)
-        thresholds = torch.full((len(method.label_vectors),), 0.5)
-        decoded = method.predict(batch, thresholds)
+        decoded = method.predict(batch, deciding(taxonomy=method.taxonomy))
         with torch.no_grad():
             probabilities, chosen = long_prediction(backbone, method, batch, 0.5)
         torch.testing.assert_close(decoded.probabilities, probabilities, atol=1e-5, rtol=1e-5)

@@ -24,6 +24,7 @@ __all__ = [
     "epoch_batches",
     "prediction_batches",
     "split_by_tokens",
+    "text_tokenizer",
     "tokenize",
 ]
 
@@ -47,6 +48,13 @@ class TokenizedTexts:
     def lengths(self) -> np.ndarray:
         """[documents] tokens of each text."""
         return np.diff(self.offsets)
+
+    def subset(self, indices: np.ndarray) -> TokenizedTexts:
+        """The texts at ``indices``, in that order."""
+        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
+        np.cumsum(self.lengths[indices], out=offsets[1:])
+        rows = [self.ids[self.offsets[i] : self.offsets[i + 1]] for i in indices]
+        return TokenizedTexts(np.concatenate([self.ids[:0], *rows]), offsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class Batch:
 
 def tokenize(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> TokenizedTexts:
     """Token ids with [CLS] and [SEP], at most ``max_length`` of them; in parallel, in Rust."""
-    own = _text_tokenizer(tokenizer, max_length)
+    own = text_tokenizer(tokenizer, max_length)
     # Lone surrogates can be in a Python string but not in UTF-8, which Rust wants.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
     fronts = [_front(text, max_length * _CHARACTERS_PER_TOKEN) for text in clean]
@@ -91,7 +99,7 @@ def tokenize(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Tok
 
 
 @lru_cache(maxsize=4)
-def _text_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
+def text_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
     """A copy that cuts off and takes "[SEP]" in a text for text, not for an instruction.
 
     Copying a vocabulary takes longer than answering one text, so copies are kept.

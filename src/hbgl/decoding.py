@@ -34,11 +34,11 @@ def answer(
     elif top_k:
         kept = np.union1d(ids, top_of_each_level(taxonomy, probabilities, top_k))
     likeliest = kept[np.argsort(-probabilities[kept], kind="stable")]
+    paths = taxonomy.paths(ids.tolist(), closed=False)
     return Prediction(
         labels=tuple(taxonomy.labels[i] for i in ids),
-        paths=tuple(
-            tuple(taxonomy.labels[i] for i in path) for path in taxonomy.paths(ids.tolist())
-        ),
+        paths=tuple(tuple(taxonomy.labels[i] for i in path) for path in paths),
+        path_probabilities=tuple(float(min(probabilities[i] for i in path)) for path in paths),
         probabilities={taxonomy.labels[i]: float(probabilities[i]) for i in likeliest},
     )
 

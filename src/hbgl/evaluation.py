@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from scipy.sparse import csr_matrix
 
 from hbgl.batching import TokenizedTexts, collate, prediction_batches
+from hbgl.decisions import Decider, Decoded
 from hbgl.methods import Method
 from hbgl.metrics import LabelCounts
 from hbgl.precision import autocast
@@ -28,6 +28,10 @@ class LabelledTexts:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def subset(self, indices: np.ndarray) -> LabelledTexts:
+        """The documents at ``indices``, in that order."""
+        return LabelledTexts(self.texts.subset(indices), self.gold[indices])
+
 
 def label_matrix(label_ids: list[np.ndarray], labels: int) -> csr_matrix:
     """Ids of each document's labels -> [documents, L] boolean."""
@@ -42,35 +46,33 @@ def label_matrix(label_ids: list[np.ndarray], labels: int) -> csr_matrix:
 def predict_batches(
     method: Method,
     texts: TokenizedTexts,
-    thresholds: torch.Tensor,
+    decider: Decider,
     *,
-    device: torch.device,
     precision: str,
     token_budget: int,
     share: tuple[int, int] = (0, 1),
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Document indices, probabilities [B, L] and choices [B, L] of batch after batch.
+) -> Iterator[tuple[np.ndarray, Decoded]]:
+    """Document indices and answers, on the CPU, of batch after batch.
 
     :param share: (process, processes): every process takes its batches of the same list.
     """
     process, processes = share
-    thresholds = thresholds.to(device)
+    device = decider.device
     for number, indices in enumerate(prediction_batches(texts.lengths, token_budget)):
         if number % processes != process:
             continue
         batch = collate(texts, indices, method.pad_id).to(device)
         # Not around the yield: the caller's own computations keep their precision.
         with autocast(precision, device):
-            decoded = method.predict(batch, thresholds)
-        yield indices, decoded.probabilities.cpu().numpy(), decoded.chosen.cpu().numpy()
+            decoded = method.predict(batch, decider)
+        yield indices, decoded.cpu()
 
 
 def count_labels(
     method: Method,
     corpus: LabelledTexts,
-    thresholds: torch.Tensor,
+    decider: Decider,
     *,
-    device: torch.device,
     precision: str,
     token_budget: int,
     share: tuple[int, int] = (0, 1),
@@ -78,16 +80,15 @@ def count_labels(
 ) -> LabelCounts:
     """What the F1 scores are made of, counted over (a process's share of) a corpus."""
     counts = LabelCounts(corpus.gold.shape[1])
-    for indices, _, chosen in predict_batches(
+    for indices, decoded in predict_batches(
         method,
         corpus.texts,
-        thresholds,
-        device=device,
+        decider,
         precision=precision,
         token_budget=token_budget,
         share=share,
     ):
-        counts.update(corpus.gold[indices], csr_matrix(chosen))
+        counts.update(corpus.gold[indices], csr_matrix(decoded.chosen.numpy()))
         if on_batch is not None:
             on_batch(len(indices))
     return counts

@@ -10,8 +10,6 @@ columns (L, or L + 1 with a [SEP] class), d width.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -19,22 +17,13 @@ from torch.nn import functional
 from hbgl.attention import label_step_mask, label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
+from hbgl.decisions import Decider, Decoded
 from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import BackboneError, UsageError
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
 
-__all__ = ["HBGL", "Decoded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """Answers for B documents."""
-
-    probabilities: torch.Tensor
-    """[B, L] float32, of every label of the taxonomy."""
-    chosen: torch.Tensor
-    """[B, L] boolean, the labels predicted."""
+__all__ = ["HBGL"]
 
 
 class HBGL(nn.Module):
@@ -55,7 +44,7 @@ class HBGL(nn.Module):
         columns = len(taxonomy) + int(self.sep_class)
         self.label_bias = nn.Parameter(torch.zeros(columns)) if settings.label_bias else None
         self.transform = backbone.transform if settings.head == "transform" else None
-        self.settings = settings
+        self.settings, self.taxonomy = settings, taxonomy
         self.depth = taxonomy.depth
         self.levels = taxonomy.depth + int(self.sep_class)
         self.slices = [taxonomy.level_slice(level) for level in range(1, taxonomy.depth + 1)]
@@ -195,24 +184,23 @@ class HBGL(nn.Module):
     # ------------------------------------------------------------------ prediction
 
     @torch.inference_mode()
-    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
+    def predict(self, batch: Batch, decider: Decider) -> Decoded:
         """Walk down the levels: choose level h, build u_h from it, go on; the text is encoded once.
 
-        :param thresholds: [L] a label is chosen when its probability is above its threshold.
+        :param decider: turns the scores of a level into probabilities and chosen labels.
         """
         words, (mask, sep) = self.look_up(batch)
         memory = self.encoder.encode_text(words, batch.lengths)
-        device, size = batch.ids.device, len(self.label_vectors)
-        probabilities = torch.zeros(len(batch.ids), size, device=device)
-        chosen = torch.zeros(len(batch.ids), size, dtype=torch.bool, device=device)
-        going_on = torch.ones(len(batch.ids), 1, dtype=torch.bool, device=device)
+        device = batch.ids.device
+        walk = decider.begin(len(batch.ids))
+        going_on: torch.Tensor | None = None
         masked = mask.expand(len(batch.ids), 1, -1)
         cache = None
         for level, columns in enumerate(self.slices):
             first = max(level - 1, 0)
             inputs = masked
             if level > 0:
-                known = self.level_input(chosen, level - 1, sep)
+                known = self.level_input(walk.chosen, level - 1, sep)
                 inputs = torch.cat([known[:, None], masked], dim=1)
             offsets = torch.arange(first, level + 1, device=device)
             states, cache_with_mask = self.encoder.encode_labels(
@@ -221,13 +209,11 @@ class HBGL(nn.Module):
             # m_h is nobody's past: only u_1 .. u_{h-1} stay in the cache.
             cache = [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache_with_mask]
             state = states[:, -1]
-            scores = torch.sigmoid(self.logits(state, columns))
-            probabilities[:, columns] = scores
-            chosen[:, columns] = (scores > thresholds[columns]) & going_on
+            walk.take(level + 1, self.logits(state, columns), going_on)
             if self.sep_class:
                 end = torch.sigmoid(self.logits(state)[:, -1:]) > 0.5
-                going_on = going_on & ~end
-        return Decoded(probabilities, chosen)
+                going_on = ~end if going_on is None else going_on & ~end
+        return walk.decoded()
 
     def _check_sizes(self, labels: int) -> None:
         width = self.encoder.parts.hidden_size

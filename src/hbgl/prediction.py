@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO
 
+from hbgl.decisions import Decision
 from hbgl.decoding import Prediction
 from hbgl.records import Record
 from hbgl.trained_model import TrainedModel
@@ -25,7 +26,7 @@ def predict_records(
     classifier: TrainedModel,
     records: Iterable[Record],
     *,
-    threshold: float | None = None,
+    decision: Decision | None = None,
     top_k: int | None = None,
     everything: bool = False,
     window: int = _WINDOW,
@@ -35,7 +36,7 @@ def predict_records(
     while chunk := list(islice(stream, window)):
         answers = classifier.predict(
             [record.text for record in chunk],
-            threshold=threshold,
+            decision=decision,
             top_k=top_k,
             everything=everything,
         )

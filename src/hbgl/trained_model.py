@@ -2,23 +2,27 @@
 
 Its folder is complete or absent, holds no code and names any file that was damaged:
 ``model.safetensors``, ``config.json``, ``taxonomy.tsv``, ``names.json``, ``tokenizer.json``,
-``thresholds.json``, ``metrics.json``, ``README.md`` (the model card), ``MANIFEST.json``.
+``thresholds.json``, ``calibration.json``, ``metrics.json``, ``README.md`` (the model card),
+``MANIFEST.json``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 
 from hbgl.backbones import Backbone, backbone_config, backbone_from_config
 from hbgl.batching import tokenize
 from hbgl.checkpoint import json_bytes, load_tensors, save_tensors, verify_folder, write_folder
+from hbgl.decisions import Calibration, Decider, Decision, Decoded
 from hbgl.decoding import Prediction, answer
 from hbgl.errors import HBGLError, ModelFolderError, UsageError
 from hbgl.evaluation import LabelledTexts, count_labels, label_matrix, predict_batches
@@ -28,13 +32,15 @@ from hbgl.metrics import Scores
 from hbgl.model import HBGL
 from hbgl.model_card import model_card
 from hbgl.records import Record
-from hbgl.settings import Settings, settings_from_json
+from hbgl.settings import DecisionSettings, Settings, settings_from_json
 from hbgl.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
+from hbgl.tuning import tune_decision
 
-__all__ = ["TrainedModel", "default_device", "prepare_records"]
+__all__ = ["TOKEN_BUDGET", "TrainedModel", "default_device", "prepare_records"]
 
 _FORMAT = 1
-_TOKEN_BUDGET = 16384
+TOKEN_BUDGET = 16384
+"""Padded tokens of one forward pass of prediction."""
 
 
 @dataclass(slots=True)
@@ -50,11 +56,12 @@ class TrainedModel:
     settings: Settings
     backbone: Backbone
     method: HBGL | Multilabel
-    thresholds: np.ndarray
-    """[L] a label is chosen when its probability is above its threshold."""
+    decision: Decision
+    """How scores become labels: rule, thresholds, calibration."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """Scores, curves and provenance of the training run."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    _ready: tuple[Decision, Decider] | None = field(default=None, repr=False)
 
     # ------------------------------------------------------------------ answers
 
@@ -62,71 +69,110 @@ class TrainedModel:
         self,
         texts: Sequence[str],
         *,
+        decision: Decision | None = None,
         threshold: float | None = None,
         top_k: int | None = None,
         everything: bool = False,
     ) -> list[Prediction]:
         """The labels of each text, as whole paths with probabilities.
 
-        :param threshold: one threshold for all labels instead of the model's own.
+        :param decision: instead of the model's own; ``model.decision.changed(...)`` makes one.
+        :param threshold: one threshold for all labels.
         :param top_k: also keep the probabilities of the k likeliest labels of each level.
         :param everything: keep the probabilities of all labels.
         """
+        decision = decision or self.decision
+        if threshold is not None:
+            decision = decision.changed(self.taxonomy, threshold=threshold)
         found: list[Prediction | None] = [None] * len(texts)
-        for indices, probabilities, chosen in self._batches(texts, threshold):
-            for index, scores, picked in zip(indices, probabilities, chosen, strict=True):
+        for indices, decoded in self._batches(texts, decision):
+            probabilities, chosen = decoded.probabilities.numpy(), decoded.chosen.numpy()
+            for index, row, picked in zip(indices, probabilities, chosen, strict=True):
                 found[index] = answer(
-                    self.taxonomy, scores, picked, top_k=top_k, everything=everything
+                    self.taxonomy, row, picked, top_k=top_k, everything=everything
                 )
         return [one for one in found if one is not None]
 
-    def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
+    def choose(self, texts: Sequence[str], *, decision: Decision | None = None) -> csr_matrix:
+        """The labels of each text as a matrix, [texts, L] boolean and sparse."""
+        chosen = [np.zeros(0, dtype=np.int64)] * len(texts)
+        for indices, decoded in self._batches(texts, decision or self.decision):
+            for index, row in zip(indices, decoded.chosen.numpy(), strict=True):
+                chosen[index] = np.flatnonzero(row)
+        return label_matrix(chosen, len(self.taxonomy))
+
+    def predict_proba(
+        self, texts: Sequence[str], *, decision: Decision | None = None
+    ) -> np.ndarray:
         """A probability for every label of the taxonomy, [texts, L] float32."""
         everything = np.zeros((len(texts), len(self.taxonomy)), dtype=np.float32)
-        for indices, probabilities, _ in self._batches(texts, None):
-            everything[indices] = probabilities
+        for indices, decoded in self._batches(texts, decision or self.decision):
+            everything[indices] = decoded.probabilities.numpy()
         return everything
 
-    def evaluate(self, records: Iterable[Record]) -> Scores:
+    def evaluate(self, records: Iterable[Record], *, decision: Decision | None = None) -> Scores:
         """F1 scores over labelled records, overall, by level and by label."""
-        corpus = self.prepare(records)
         counts = count_labels(
             self.method,
-            corpus,
-            torch.from_numpy(self.thresholds),
-            device=self.device,
+            self.prepare(records),
+            self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=_TOKEN_BUDGET,
+            token_budget=TOKEN_BUDGET,
         )
         return counts.scores(self.taxonomy.levels)
+
+    def tune(self, records: Iterable[Record], settings: DecisionSettings | None = None) -> None:
+        """Fit calibration and thresholds anew on labelled records, which training did not see.
+
+        The report goes to ``metrics["tuning"]``.
+        """
+        settings = settings or self.settings.decision
+        self.decision, report = tune_decision(
+            self.method.eval(),
+            self.prepare(records),
+            settings,
+            device=self.device,
+            precision=self.settings.training.precision,
+            token_budget=TOKEN_BUDGET,
+            seed=self.settings.training.seed,
+        )
+        self.settings = dataclasses.replace(self.settings, decision=settings)
+        self.metrics["tuning"] = dataclasses.asdict(report)
+
+    def decider(self, decision: Decision) -> Decider:
+        """A decision made ready for this model; the last one is kept."""
+        ready = self._ready
+        if ready is None or ready[0] is not decision:
+            ready = (decision, Decider(self.taxonomy, decision, self.device))
+            self._ready = ready
+        return ready[1]
 
     def prepare(self, records: Iterable[Record]) -> LabelledTexts:
         """Records -> token ids and a label matrix."""
         return prepare_records(records, self.taxonomy, self.backbone, self.method.max_length)
 
     def _batches(
-        self, texts: Sequence[str], threshold: float | None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        self, texts: Sequence[str], decision: Decision
+    ) -> Iterator[tuple[np.ndarray, Decoded]]:
         if isinstance(texts, str):
             raise UsageError("one text was given where a list of texts belongs; write [text]")
-        thresholds = (
-            self.thresholds if threshold is None else np.full_like(self.thresholds, threshold)
-        )
         tokens = tokenize(texts, self.backbone.tokenizer, self.method.max_length)
         self.method.eval()
         yield from predict_batches(
             self.method,
             tokens,
-            torch.from_numpy(thresholds),
-            device=self.device,
+            self.decider(decision),
             precision=self.settings.training.precision,
-            token_budget=_TOKEN_BUDGET,
+            token_budget=TOKEN_BUDGET,
         )
 
     # ------------------------------------------------------------------ the folder
 
-    def save(self, path: str | Path) -> None:
-        """Write the model folder: complete or not at all."""
+    def save(self, path: str | Path, *, more: Mapping[str, bytes] | None = None) -> None:
+        """Write the model folder: complete or not at all.
+
+        :param more: further files, or other content for the model card.
+        """
         config = {
             "format": _FORMAT,
             "settings": self.settings.to_json(),
@@ -135,7 +181,6 @@ class TrainedModel:
             "labels": len(self.taxonomy),
             "depth": self.taxonomy.depth,
         }
-        thresholds = dict(zip(self.taxonomy.labels, map(float, self.thresholds), strict=True))
         names = {label: self.taxonomy.names[label] for label in self.taxonomy.labels}
         write_folder(
             Path(path),
@@ -145,11 +190,17 @@ class TrainedModel:
                 "taxonomy.tsv": lambda file: write_taxonomy(self.taxonomy, file),
                 "names.json": json_bytes(names),
                 "tokenizer.json": self.backbone.tokenizer.to_str().encode(),
-                "thresholds.json": json_bytes(thresholds),
+                "thresholds.json": json_bytes(self.decision.to_json(self.taxonomy)),
+                "calibration.json": json_bytes({"levels": self.decision.calibration.to_json()}),
                 "metrics.json": json_bytes(self.metrics),
-                "README.md": model_card(self.taxonomy, self.settings, self.metrics).encode(),
+                "README.md": self.card().encode(),
+                **(more or {}),
             },
         )
+
+    def card(self, **details: str | None) -> str:
+        """The model card; ``details`` are those of :func:`hbgl.model_card.model_card`."""
+        return model_card(self.taxonomy, self.settings, self.decision, self.metrics, **details)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str | torch.device | None = None) -> TrainedModel:
@@ -160,8 +211,9 @@ class TrainedModel:
         """
         folder = Path(path)
         verify_folder(folder)
-        config, thresholds, metrics = (
-            _read_object(folder / f"{name}.json") for name in ("config", "thresholds", "metrics")
+        config, thresholds, calibration, metrics = (
+            _read_object(folder / f"{name}.json")
+            for name in ("config", "thresholds", "calibration", "metrics")
         )
         if config.get("format") != _FORMAT:
             raise ModelFolderError(
@@ -179,7 +231,8 @@ class TrainedModel:
             )
             method = build_method(backbone, taxonomy, settings.model, None)
             method.load_state_dict(load_tensors(folder / "model.safetensors"))
-            levels = _in_order(thresholds, taxonomy)
+            maps = Calibration.from_json(calibration["levels"])
+            decision = Decision.from_json(thresholds, maps, taxonomy)
         except (HBGLError, OSError, KeyError, ValueError, RuntimeError, TypeError) as fault:
             raise ModelFolderError(
                 f"{folder} is not a model folder that this version can read ({fault}); "
@@ -187,7 +240,7 @@ class TrainedModel:
             ) from fault
         place = torch.device(device) if device is not None else default_device()
         method.to(place).eval()
-        return cls(taxonomy, settings, backbone, method, levels, metrics, place)
+        return cls(taxonomy, settings, backbone, method, decision, metrics, place)
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -200,14 +253,6 @@ def _read_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
     return value
-
-
-def _in_order(thresholds: dict[str, Any], taxonomy: Taxonomy) -> np.ndarray:
-    """The thresholds by label as an array [L]."""
-    if thresholds.keys() != set(taxonomy.labels):
-        odd = min(thresholds.keys() ^ set(taxonomy.labels))
-        raise ValueError(f"thresholds.json and taxonomy.tsv differ in the label {odd!r}")
-    return np.array([thresholds[label] for label in taxonomy.labels], dtype=np.float32)
 
 
 def prepare_records(

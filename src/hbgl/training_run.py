@@ -1,13 +1,13 @@
-"""From a corpus folder to a trained classifier: data, global stage, local stage.
+"""From a corpus folder, or records, to a trained classifier: data, global stage, local stage.
 
-Reads top-down: :func:`train_classifier` is the whole run.
+Reads top-down: :func:`train_classifier` opens the folder, :func:`train_records` is the whole run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -23,12 +23,14 @@ from hbgl.evaluation import LabelledTexts
 from hbgl.label_embeddings import initial_vectors, train_label_vectors
 from hbgl.methods import build_method
 from hbgl.model import HBGL
+from hbgl.records import Record
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
 from hbgl.trained_model import TrainedModel, prepare_records
 from hbgl.training import Listener, TrainingResult, fit, start_accelerator
+from hbgl.tuning import TuningReport, tune_decision
 
-__all__ = ["RunListener", "checkpoint_folder", "train_classifier"]
+__all__ = ["RunListener", "checkpoint_folder", "train_classifier", "train_records"]
 
 
 class RunListener(Listener):
@@ -60,23 +62,47 @@ def train_classifier(
     :param run_folder: where checkpoints go; None: nothing is written.
     :param resume: go on from the checkpoints of ``run_folder``.
     """
+    if "train" not in corpus.splits:
+        raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
+    model = train_records(
+        {split: corpus.records(split) for split in ("train", "dev") if split in corpus.splits},
+        corpus.taxonomy,
+        settings,
+        run_folder=run_folder,
+        resume=resume,
+        listener=listener,
+        load=load,
+    )
+    model.metrics["corpus"] = corpus.path.name
+    return model
+
+
+def train_records(
+    records: Mapping[str, Iterable[Record]],
+    taxonomy: Taxonomy,
+    settings: Settings,
+    *,
+    run_folder: Path | None = None,
+    resume: bool = False,
+    listener: RunListener | None = None,
+    load: Callable[[str], Backbone] = load_backbone,
+) -> TrainedModel:
+    """The same from records: those of ``train`` and, where there are any, of ``dev``."""
     listener = listener or RunListener()
     started = time.perf_counter()
     accelerator = start_accelerator()
     torch.manual_seed(settings.training.seed)
-    taxonomy = corpus.taxonomy
-    if "train" not in corpus.splits:
-        raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
     backbone = load(settings.backbone)
     listener.said(f"backbone {backbone.name} from {backbone.source}")
-    if settings.model.head == "transform" and backbone.transform is None:
+    heads = {settings.model.head, settings.global_stage.head}
+    if "transform" in heads and backbone.transform is None:
         listener.said(f"{backbone.name} has no masked-LM transform: the head goes without")
     method = build_method(backbone, taxonomy, settings.model, None)
     # Before the global stage: a fault in the last line of dev must not cost its minutes.
     splits: dict[str, LabelledTexts] = {
-        split: prepare_records(corpus.records(split), taxonomy, backbone, method.max_length)
+        split: prepare_records(records[split], taxonomy, backbone, method.max_length)
         for split in ("train", "dev")
-        if split in corpus.splits
+        if split in records
     }
     train, dev = splits["train"], splits.get("dev")
     listener.said(
@@ -89,9 +115,12 @@ def train_classifier(
     # first process, from which the others are given their weights.
     global_losses: list[float] = []
     if isinstance(method, HBGL) and len(train) and not going_on and accelerator.is_main_process:
-        vectors, global_losses = _label_vectors(taxonomy, backbone, settings, listener)
+        vectors, global_losses = _label_vectors(
+            taxonomy, backbone, settings, listener, accelerator.device
+        )
         with torch.no_grad():
             method.label_vectors.copy_(vectors)
+    prepared = time.perf_counter() - started
     result = fit(
         method,
         train,
@@ -104,18 +133,30 @@ def train_classifier(
         listener=listener,
         accelerator=accelerator,
     )
+    decision, tuning = tune_decision(
+        method,
+        dev,
+        settings.decision,
+        device=accelerator.device,
+        precision=settings.training.precision,
+        token_budget=settings.training.token_budget,
+        seed=settings.training.seed,
+    )
+    if tuning.documents:
+        listener.said(_tuned(tuning))
     return TrainedModel(
         taxonomy,
         settings,
         backbone,
         method,
-        np.full(len(taxonomy), 0.5, dtype=np.float32),
+        decision,
         {
-            "corpus": corpus.path.name,
             "documents": len(train),
-            "seconds": round(time.perf_counter() - started, 1),
+            # A resumed run counts the steps of the runs before it, too.
+            "seconds": round(prepared + result.seconds, 1),
             "processes": accelerator.num_processes,
             "global_losses": result.global_losses,
+            "tuning": asdict(tuning),
             **_curves(result),
         },
         accelerator.device,
@@ -123,7 +164,11 @@ def train_classifier(
 
 
 def _label_vectors(
-    taxonomy: Taxonomy, backbone: Backbone, settings: Settings, listener: RunListener
+    taxonomy: Taxonomy,
+    backbone: Backbone,
+    settings: Settings,
+    listener: RunListener,
+    device: torch.device,
 ) -> tuple[torch.Tensor, list[float]]:
     """The label vectors that the local stage starts from."""
     kind, seed = settings.model.label_vectors, settings.training.seed
@@ -143,6 +188,7 @@ def _label_vectors(
         settings.global_stage,
         vectors,
         seed=seed,
+        device=device,
         precision=settings.training.precision,
         progress=heard,
     )
@@ -165,6 +211,15 @@ def _fingerprint(
         ):
             data.update(np.ascontiguousarray(array).tobytes())
     return {**settings.to_json(), "data": data.hexdigest()}
+
+
+def _tuned(report: TuningReport) -> str:
+    """One line on what tuning gained on dev."""
+    gained = (
+        f"{name} {100 * report.before[key]:.2f} -> {100 * report.after[key]:.2f}"
+        for key, name in (("micro_f1", "Micro-F1"), ("macro_f1", "Macro-F1"))
+    )
+    return f"calibration and thresholds tuned on dev: {', '.join(gained)}"
 
 
 def _curves(result: TrainingResult) -> dict[str, Any]:

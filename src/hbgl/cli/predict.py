@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from hbgl.cli.decision_options import (
+    DecisionChoice,
+    MostPaths,
+    RawScores,
+    RuleName,
+    ThresholdText,
+)
 from hbgl.cli.interruption import interruptible
 from hbgl.cli.sources import check_model, check_side_file, checked_source
 from hbgl.cli.text_sources import InputFormat, TextSource
@@ -35,7 +42,7 @@ _MOST_PROBABILITIES = 2_000_000  # of a window's answers, as Python objects
 class _Answers:
     """What is asked of the model."""
 
-    threshold: float | None
+    decision: DecisionChoice
     top_k: int | None
     everything: bool
 
@@ -60,10 +67,10 @@ def predict(
         int | None,
         typer.Option("--top-k", min=1, help="Also give the K likeliest labels of each level."),
     ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", min=0.0, max=1.0, help="One threshold for all labels."),
-    ] = None,
+    rule: RuleName = None,
+    threshold: ThresholdText = None,
+    most_paths: MostPaths = None,
+    raw: RawScores = False,
     all_probabilities: Annotated[
         bool, typer.Option("--all-probabilities", help="Give the probability of every label.")
     ] = False,
@@ -97,7 +104,8 @@ def predict(
     Files of any size stream in constant memory. A blank line holds no text and gets no answer
     (each answer names its line); a JSON, CSV or Parquet record whose text is empty is a bad one.
     """
-    chosen = _Answers(threshold, top_k, all_probabilities)
+    decision = DecisionChoice.of(rule, threshold, most_paths, raw=raw)
+    chosen = _Answers(decision, top_k, all_probabilities)
     _check_options(chosen, output, stream_format, resume=resume, force=force)
     texts = TextSource(checked_source(source), input_format, text_column, id_column)
     texts.check()
@@ -231,7 +239,7 @@ class _Job:
         found = predict_records(
             classifier,
             islice(self.texts.records(self.skipped), written - again, None),
-            threshold=self.chosen.threshold,
+            decision=self.chosen.decision.apply(classifier),
             top_k=self.chosen.top_k,
             everything=self.chosen.everything,
             window=window,
@@ -248,7 +256,7 @@ class _Job:
         """What a resumed run must have in common."""
         return {
             "top_k": self.chosen.top_k,
-            "threshold": self.chosen.threshold,
+            "decision": self.chosen.decision.to_json(),
             "everything": self.chosen.everything,
             "format": self.texts.format,
             "columns": [self.texts.text_column, self.texts.id_column],

@@ -16,6 +16,7 @@ import typer
 
 from hbgl.settings import (
     PRESETS,
+    DecisionSettings,
     GlobalStage,
     ModelSettings,
     Settings,
@@ -30,6 +31,7 @@ _PARTS: dict[str, tuple[type[Any], str, str]] = {
     "training": (TrainingSettings, "", "Training"),
     "model": (ModelSettings, "", "Model"),
     "global_stage": (GlobalStage, "global_", "Global stage"),
+    "decision": (DecisionSettings, "", "Decisions"),
 }
 
 

@@ -9,8 +9,9 @@ from torch import nn
 
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
+from hbgl.decisions import Decider, Decoded
 from hbgl.methods.multilabel import Multilabel
-from hbgl.model import HBGL, Decoded
+from hbgl.model import HBGL
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
 
@@ -21,6 +22,7 @@ class Method(Protocol):
     """What training and prediction need of a model; both classes here are ``nn.Module``s."""
 
     pad_id: int
+    taxonomy: Taxonomy
 
     @property
     def max_length(self) -> int:
@@ -32,7 +34,7 @@ class Method(Protocol):
     def __call__(self, batch: Batch) -> torch.Tensor:
         """The loss of a batch."""
 
-    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
+    def predict(self, batch: Batch, decider: Decider) -> Decoded:
         """Probabilities and chosen labels of a batch."""
 
 

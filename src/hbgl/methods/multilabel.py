@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
+from hbgl.decisions import Decider, Decoded
 from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import UsageError
-from hbgl.model import Decoded
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
 
@@ -34,7 +34,8 @@ class Multilabel(nn.Module):
         weight = torch.randn(len(taxonomy), self.encoder.parts.hidden_size) * _HEAD_STD
         self.head_weight = nn.Parameter(weight)
         self.head_bias = nn.Parameter(torch.zeros(len(taxonomy)))
-        self.settings = settings
+        self.slices = [taxonomy.level_slice(level) for level in range(1, taxonomy.depth + 1)]
+        self.settings, self.taxonomy = settings, taxonomy
         self.pad_id = backbone.pad_id
 
     @property
@@ -71,7 +72,10 @@ class Multilabel(nn.Module):
             return functional.linear(state.float(), self.head_weight, self.head_bias)
 
     @torch.inference_mode()
-    def predict(self, batch: Batch, thresholds: torch.Tensor) -> Decoded:
-        """Labels whose probability is above their threshold [L]."""
-        probabilities = torch.sigmoid(self.logits(batch))
-        return Decoded(probabilities, probabilities > thresholds)
+    def predict(self, batch: Batch, decider: Decider) -> Decoded:
+        """All scores at once; the decider walks down the levels."""
+        logits = self.logits(batch)
+        walk = decider.begin(len(logits))
+        for level, columns in enumerate(self.slices, start=1):
+            walk.take(level, logits[:, columns])
+        return walk.decoded()

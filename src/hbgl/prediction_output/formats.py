@@ -21,7 +21,7 @@ __all__ = ["Encode", "check_format", "convert", "encoder", "json_line"]
 
 Encode = Callable[[Mapping[str, Any]], bytes]
 
-COLUMNS = ("id", "line", "labels", "paths", "probabilities", "error")
+COLUMNS = ("id", "line", "labels", "paths", "path_probabilities", "probabilities", "error")
 _BATCH = 4096  # records of a Parquet row group
 
 _encode_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -67,6 +67,7 @@ def _cells(record: Mapping[str, Any]) -> list[str]:
         str(record.get("line", "")),
         _joined(record["labels"]),
         _joined(record["paths"]),
+        _joined([str(value) for value in record.get("path_probabilities", ())]),
         "" if probabilities is None else _encode_json(probabilities),
         record.get("error", ""),
     ]
@@ -101,6 +102,7 @@ def _write_parquet(records: Iterable[Mapping[str, Any]], stream: BinaryIO) -> No
         pa.int64(),
         strings,
         strings,
+        pa.list_(pa.float64()),
         pa.map_(pa.string(), pa.float64()),
         pa.string(),
     )

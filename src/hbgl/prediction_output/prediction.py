@@ -21,6 +21,8 @@ class Prediction:
     """in taxonomy order: parents before children"""
     paths: tuple[tuple[str, ...], ...] = ()
     """each from a root down"""
+    path_probabilities: tuple[float, ...] = ()
+    """of each path: that all its labels are right, which is that of its least likely one"""
     probabilities: Mapping[str, float] = field(default_factory=dict)
     """of the chosen labels or of more, as was asked for; in this order they are written"""
     id: str | None = None
@@ -32,8 +34,9 @@ class Prediction:
     def to_json(self) -> dict[str, Any]:
         """The record that is written.
 
-        >>> Prediction(("sports", "golf"), (("sports", "golf"),), {"golf": 0.75}).to_json()
-        {'labels': ['sports', 'golf'], 'paths': ['sports > golf'], 'probabilities': {'golf': 0.75}}
+        >>> Prediction(("a", "b"), (("a", "b"),), (0.75,), {"b": 0.75}).to_json()
+        {'labels': ['a', 'b'], 'paths': ['a > b'], 'path_probabilities': [0.75], \
+'probabilities': {'b': 0.75}}
         """
         record: dict[str, Any] = {}
         if self.id is not None:
@@ -42,6 +45,9 @@ class Prediction:
             record["line"] = self.line
         record["labels"] = list(self.labels)
         record["paths"] = [PATH_SEPARATOR.join(path) for path in self.paths]
+        record["path_probabilities"] = [
+            round(float(value), _DIGITS) for value in self.path_probabilities
+        ]
         record["probabilities"] = {
             label: round(float(value), _DIGITS) for label, value in self.probabilities.items()
         }

@@ -244,26 +244,26 @@ class Taxonomy:
 
     def closure(self, ids: Iterable[int]) -> IntArray:
         """The ids with all their ancestors, each once, sorted."""
-        start = [int(i) for i in ids]
+        start = {int(i) for i in ids}
         self._check_ids(start)
         return _sorted_ids(self._up.reached(start))
 
-    def paths(self, ids: Iterable[int]) -> list[tuple[int, ...]]:
+    def paths(self, ids: Iterable[int], *, closed: bool = True) -> list[tuple[int, ...]]:
         """The paths, root first, that the closure of the ids forms; in the order of the ids.
 
-        A path ends where no child of its last label is in the closure.
+        A path ends where no child of its last label is in the closure. Unless ``closed``, a label
+        with a parent among the ids is reached through such parents only, not through all.
 
         >>> taxonomy = Taxonomy.from_paths([("a", "c"), ("b",)])
         >>> taxonomy.paths([1, 2])
         [(0, 2), (1,)]
         """
-        closed = self.closure(ids).tolist()
-        known = set(closed)
+        known = set(self.closure(ids).tolist()) if closed else self._held_up(ids)
         starts, targets = self._down.lists
         found: list[tuple[int, ...]] = []
         trail: list[int] = []
         # (id, its depth on the path); pushed in reverse so that the smallest id comes first.
-        waiting = [(i, 0) for i in reversed(closed) if i < self._level_starts[1]]
+        waiting = [(i, 0) for i in sorted(known, reverse=True) if i < self._level_starts[1]]
         while waiting:
             node, depth = waiting.pop()
             del trail[depth:]
@@ -292,6 +292,13 @@ class Taxonomy:
     @cached_property
     def _nearest(self) -> NearestNames:
         return NearestNames(self.labels)
+
+    def _held_up(self, ids: Iterable[int]) -> set[int]:
+        """The ids, and all ancestors of those that have no parent among them."""
+        known = {int(i) for i in ids}
+        self._check_ids(known)
+        loose = [i for i in known if known.isdisjoint(self._up.row(i).tolist())]
+        return known | self._up.reached(loose)
 
     def _continues(self, found: list[int], step: int) -> bool:
         if not found:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from hbgl.checkpoint import TrainingFolder
+from hbgl.checkpoint import TrainingFolder, read_progress
 from hbgl.errors import TrainingError
 from hbgl.methods.multilabel import Multilabel
 from hbgl.model import HBGL
@@ -53,6 +53,8 @@ class Checkpoints:
         weights = self.best_weights if self.folder is None else self.folder.load_best()
         if weights is not None:
             self.method.load_state_dict(weights)
+        if weights is not None and self.folder is not None:
+            _adopt(progress, read_progress(self.folder.best)["progress"])
 
     def save_last(self, progress: TrainingResult) -> None:
         """Keep everything that the run needs to go on from here."""
@@ -100,6 +102,19 @@ class Checkpoints:
             "fingerprint": self.fingerprint,
             "progress": asdict(progress),
         }
+
+
+def _adopt(progress: TrainingResult, best: dict[str, Any]) -> None:
+    """Take over the step and score of the best weights that are there.
+
+    They are the run's own, unless it was killed between the writing of the best and the last ones
+    and then came to other numbers at that step, as with bfloat16 on another machine.
+    """
+    if best["best_step"] == progress.best_step:
+        return
+    progress.best_step, progress.best_score = best["best_step"], best["best_score"]
+    known = {one["step"]: one for one in (*progress.evaluations, best["evaluations"][-1])}
+    progress.evaluations = [known[step] for step in sorted(known)]
 
 
 def _differences(saved: Any, now: Any, name: str = "") -> Iterator[str]:

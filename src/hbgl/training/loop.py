@@ -23,6 +23,7 @@ from torch import nn
 
 from hbgl.batching import Batch, collate, epoch_batches, split_by_tokens
 from hbgl.checkpoint import TrainingFolder
+from hbgl.decisions import Decider, Decision
 from hbgl.errors import TrainingError
 from hbgl.evaluation import LabelledTexts, count_labels
 from hbgl.methods.multilabel import Multilabel
@@ -117,7 +118,10 @@ class _Run:
         self.pad_to = method.max_length if method.settings.pad_to_max else None
         self.widths = self.lengths if self.pad_to is None else np.full(len(train), self.pad_to)
         self.batches_per_epoch = -(-len(train) // settings.batch_size)
-        self.total = total_steps(self.batches_per_epoch, settings.epochs)
+        self.total = settings.steps or total_steps(self.batches_per_epoch, settings.epochs)
+        # While training, the paper's decision: what is tuned on dev is tuned at the end.
+        paper = Decision.of_paper(len(method.taxonomy))
+        self.decider = Decider(method.taxonomy, paper, self.device)
         self.progress = TrainingResult()
         self.epoch_number = -1
         self.batches: list[np.ndarray] = []
@@ -138,6 +142,7 @@ class _Run:
             self._tell_step(loss, documents / passed, left)
             self._evaluate_if_due()
             self._save_if_due()
+        self.progress.seconds = time.perf_counter() - started
         self.checkpoints.load_best(self.progress)
         self.method.eval()
 
@@ -225,12 +230,10 @@ class _Run:
     def _evaluate(self, corpus: LabelledTexts) -> Scores:
         self.method.eval()
         share = (self.accelerator.process_index, self.accelerator.num_processes)
-        thresholds = torch.full((corpus.gold.shape[1],), 0.5)
         counts = count_labels(
             self.method,
             corpus,
-            thresholds,
-            device=self.device,
+            self.decider,
             precision=self.settings.precision,
             token_budget=self.settings.token_budget,
             share=share,

@@ -1,41 +1,38 @@
-"""All choices of a run: frozen dataclasses, one documented field per choice, presets by name.
+"""The choices by part: frozen dataclasses, one documented field per choice.
 
-Each field's help text also feeds ``hbgl train --help``. Contradictions are collected and refused
-at once. The rows of the presets are the points where the paper's text and its authors' code
-differ, so that each can be switched on its own.
+Each field's help text also feeds ``hbgl train --help``. The rows of the presets are the points
+where the paper's text and its authors' code differ, so that each can be switched on its own.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
-from hbgl.errors import UsageError
+from hbgl.settings.choices import (
+    BestMetric,
+    CalibrationKind,
+    EndOfHierarchy,
+    GlobalMask,
+    Granularity,
+    Head,
+    LabelVectors,
+    LossColumns,
+    LossReduction,
+    Method,
+    NameVector,
+    Optimizer,
+    Precision,
+    Rule,
+    Schedule,
+    TuneFor,
+)
 
-__all__ = [
-    "PRESETS",
-    "GlobalStage",
-    "ModelSettings",
-    "Settings",
-    "TrainingSettings",
-    "preset",
-    "settings_from_json",
-    "with_overrides",
-]
+__all__ = ["DecisionSettings", "GlobalStage", "ModelSettings", "TrainingSettings"]
 
-Method = Literal["hbgl", "multilabel"]
-LabelVectors = Literal["random", "name", "global"]
-NameVector = Literal["mean", "sum"]
-Head = Literal["dot", "transform"]
-EndOfHierarchy = Literal["empty-is-sep", "sep-class"]
-LossColumns = Literal["level", "all"]
-LossReduction = Literal["sum", "mean"]
-GlobalMask = Literal["self", "root"]
-Optimizer = Literal["adam", "adamw"]
-Schedule = Literal["linear", "constant"]
-Precision = Literal["auto", "float32", "bfloat16"]
-BestMetric = Literal["micro_f1", "macro_f1"]
+_SEEDS = 2**63
+"""Every library takes seeds below this."""
 
 
 def _choice(default: Any, help_text: str) -> Any:
@@ -56,13 +53,16 @@ class GlobalStage:
         "self", "self: a label sees itself, parents, children; root: not itself, [CLS] as the root."
     )
     segment: int = _choice(1, "Segment embedding added to the labels.")
+    head: Head = _choice(
+        "dot", "dot: states times label vectors; transform: the masked-LM transform in between."
+    )
 
     def faults(self) -> list[str]:
         """What contradicts itself, one sentence each."""
         found = []
         if self.steps < 0:
             found.append(f"global stage: steps must be 0 or more, not {self.steps}")
-        if self.learning_rate <= 0:
+        if not 0 < self.learning_rate < math.inf:
             found.append(f"global stage: learning rate must be positive, not {self.learning_rate}")
         if self.masks_per_step < 1:
             found.append("global stage: masks per step must be 1 or more")
@@ -120,8 +120,6 @@ class ModelSettings:
             found.append(f"max length must be 3 tokens or more, not {self.max_length}")
         if self.end_of_hierarchy == "sep-class" and self.loss_columns != "all":
             found.append("end of hierarchy 'sep-class' needs loss columns 'all'")
-        if self.pad_to_max and self.max_length is None:
-            found.append("padding to the longest length needs a max length")
         return found
 
 
@@ -130,6 +128,7 @@ class TrainingSettings:
     """How the model is trained."""
 
     epochs: float = _choice(4.0, "Passes over the training documents.")
+    steps: int | None = _choice(None, "Optimisation steps, in place of epochs.")
     batch_size: int = _choice(32, "Documents per optimisation step, over all processes.")
     token_budget: int = _choice(
         16384, "Most tokens (padding included) in one forward pass; larger batches accumulate."
@@ -162,18 +161,19 @@ class TrainingSettings:
         """What contradicts itself, one sentence each."""
         positive = {
             "epochs": self.epochs,
+            "steps": self.steps,
             "batch size": self.batch_size,
             "token budget": self.token_budget,
             "learning rate": self.learning_rate,
-            "label learning rate": self.label_learning_rate or 1.0,
-            "evaluate every": self.evaluate_every or 1,
-            "patience": self.patience or 1,
-            "save every": self.save_every or 1,
+            "label learning rate": self.label_learning_rate,
+            "evaluate every": self.evaluate_every,
+            "patience": self.patience,
+            "save every": self.save_every,
         }
         found = [
             f"{name} must be positive, not {value}"
             for name, value in positive.items()
-            if value <= 0
+            if value is not None and not 0 < value < math.inf
         ]
         not_negative = {
             "weight decay": self.weight_decay,
@@ -183,8 +183,10 @@ class TrainingSettings:
         found += [
             f"{name} must be 0 or more, not {value}"
             for name, value in not_negative.items()
-            if value < 0
+            if not 0 <= value < math.inf
         ]
+        if not 0 <= self.seed < _SEEDS:
+            found.append(f"seed must lie in 0..{_SEEDS - 1}, not {self.seed}")
         shares = {
             "attention dropout": self.attention_dropout,
             "hidden dropout": self.hidden_dropout or 0.0,
@@ -198,116 +200,25 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Everything that decides a run, except the data."""
+class DecisionSettings:
+    """How probabilities become labels; what is fitted is fitted on dev after training."""
 
-    backbone: str = _choice("minilm", "Backbone: a known name, a folder or a hub id.")
-    model: ModelSettings = ModelSettings()
-    global_stage: GlobalStage = GlobalStage()
-    training: TrainingSettings = TrainingSettings()
+    rule: Rule = _choice(
+        "backoff", "Rule that chooses labels: paper, closed, coherent, backoff or leaf."
+    )
+    tune: TuneFor = _choice(
+        "micro_f1", "The dev score that thresholds are tuned for; none: 0.5 everywhere."
+    )
+    granularity: Granularity = _choice(
+        "auto", "Thresholds per level, per label where dev has enough of it, or what dev favours."
+    )
+    calibration: CalibrationKind = _choice(
+        "auto", "Map from scores to probabilities per level; auto: what dev favours."
+    )
+    most_paths: int | None = _choice(None, "At most N paths per text; default: no limit.")
 
-    def __post_init__(self) -> None:
-        parts = (self.model, self.global_stage, self.training)
-        found = [fault for part in parts for fault in (*_wrong_values(part), *part.faults())]
-        if found:
-            raise UsageError("settings that cannot be used: " + "; ".join(found))
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object that :func:`settings_from_json` reads back."""
-        return dataclasses.asdict(self)
-
-
-def _wrong_values(part: GlobalStage | ModelSettings | TrainingSettings) -> list[str]:
-    """Fields with a fixed set of values that hold another."""
-    aliases = {name: get_args(alias) for name, alias in globals().items() if get_args(alias)}
-    found = []
-    for one in dataclasses.fields(part):
-        allowed = aliases.get(str(one.type))
-        value = getattr(part, one.name)
-        if allowed and value not in allowed:
-            words = ", ".join(map(str, allowed))
-            found.append(f"{one.name.replace('_', ' ')} must be one of {words}, not {value!r}")
-    return found
-
-
-PRESETS: dict[str, Settings] = {
-    "default": Settings(),
-    "paper": Settings(
-        backbone="bert-base-uncased",
-        model=ModelSettings(label_bias=False, teacher_masking=0.0),
-        training=TrainingSettings(
-            optimizer="adam",
-            learning_rate=3e-5,
-            batch_size=12,
-            schedule="constant",
-            warmup=0.0,
-            weight_decay=0.0,
-            clip=0.0,
-            attention_dropout=0.1,
-        ),
-    ),
-    "authors": Settings(
-        backbone="bert-base-uncased",
-        model=ModelSettings(
-            name_vector="sum",
-            head="transform",
-            end_of_hierarchy="sep-class",
-            loss_columns="all",
-            loss_reduction="mean",
-            input_gradient=False,
-        ),
-        global_stage=GlobalStage(attention="root", segment=0, mask_ratio_end=0.15),
-        training=TrainingSettings(
-            learning_rate=3e-5,
-            batch_size=12,
-            warmup=500,
-            attention_dropout=0.1,
-        ),
-    ),
-}
-"""``paper``: what the paper says; ``authors``: what its authors ran; ``default``: what wins on dev.
-
-Two points of the authors' runs are lengths, not rules, and are left to the user: the text length
-(``max_length`` 509, 472, 492 for WOS, NYT, RCV1, with ``pad_to_max``) and the 96,000 steps with an
-evaluation every 1,500 to 3,000.
-"""
-
-
-def preset(name: str) -> Settings:
-    """The settings of a preset.
-
-    :raises UsageError: for a name that is none.
-    """
-    if name not in PRESETS:
-        raise UsageError(f"no preset {name!r}; there are: {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
-def with_overrides(settings: Settings, overrides: dict[str, Any]) -> Settings:
-    """``settings`` with single fields replaced, named ``model.head``, ``training.epochs``, ..."""
-    top: dict[str, Any] = {}
-    parts: dict[str, dict[str, Any]] = {"model": {}, "global_stage": {}, "training": {}}
-    for key, value in overrides.items():
-        part, _, name = key.rpartition(".")
-        (parts[part] if part else top)[name] = value
-    replaced = {
-        part: dataclasses.replace(getattr(settings, part), **fields)
-        for part, fields in parts.items()
-    }
-    return dataclasses.replace(settings, **top, **replaced)
-
-
-def settings_from_json(data: dict[str, Any]) -> Settings:
-    """The inverse of :meth:`Settings.to_json`.
-
-    :raises UsageError: for missing or unknown fields.
-    """
-    try:
-        return Settings(
-            backbone=data["backbone"],
-            model=ModelSettings(**data["model"]),
-            global_stage=GlobalStage(**data["global_stage"]),
-            training=TrainingSettings(**data["training"]),
-        )
-    except (KeyError, TypeError) as fault:
-        raise UsageError(f"settings that this version does not know: {fault}") from fault
+    def faults(self) -> list[str]:
+        """What contradicts itself, one sentence each."""
+        if self.most_paths is not None and self.most_paths < 1:
+            return [f"most paths must be 1 or more, not {self.most_paths}"]
+        return []

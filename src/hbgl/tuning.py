@@ -1,0 +1,171 @@
+"""Fit on dev what a trained model decides by: calibration and thresholds, level by level.
+
+What is chosen on one level is the model's input for the next, so tuning changes the scores below.
+Hence two rounds: walk dev with 0.5 everywhere and fit, walk it again as fitted and fit anew. Inside
+a round the levels are fitted from the top down, each under the choices of those above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from hbgl.decisions import (
+    Calibration,
+    Decider,
+    Decision,
+    LevelMap,
+    Walk,
+    fit_level_map,
+    fit_thresholds,
+)
+from hbgl.evaluation import LabelledTexts, count_labels, predict_batches
+from hbgl.methods import Method
+from hbgl.settings import DecisionSettings
+from hbgl.taxonomy import Taxonomy
+
+__all__ = ["TuningReport", "tune_decision"]
+
+_ROUNDS = 2
+_CELLS = 50_000_000
+"""Most scores (documents x labels) that are kept; beyond, dev documents are left out at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningReport:
+    """What tuning did, for ``metrics.json``."""
+
+    documents: int
+    before: dict[str, float] = field(default_factory=dict)
+    """dev scores by the paper's decision"""
+    after: dict[str, float] = field(default_factory=dict)
+    """dev scores as tuned: on the documents it was tuned on"""
+    levels: list[dict[str, Any]] = field(default_factory=list)
+    """of each level: its calibration, threshold, and how many labels have their own"""
+
+
+def tune_decision(
+    method: Method,
+    dev: LabelledTexts | None,
+    settings: DecisionSettings,
+    *,
+    device: torch.device,
+    precision: str,
+    token_budget: int,
+    seed: int,
+) -> tuple[Decision, TuningReport]:
+    """The decision that the settings ask for; without dev documents nothing can be fitted."""
+    taxonomy = method.taxonomy
+    plain = Decision(
+        np.full(len(taxonomy), 0.5, dtype=np.float32),
+        settings.rule,
+        most_paths=settings.most_paths,
+    )
+    wanted = settings.tune != "none" or settings.calibration != "none"
+    if dev is None or len(dev) == 0 or not wanted:
+        return plain, TuningReport(0)
+    run = _Tuning(method, _at_most(dev, seed), settings, device, precision, token_budget, seed)
+    decision = plain
+    for _ in range(_ROUNDS):
+        decision, levels = run.fit(run.scores(decision))
+    paper = Decision.of_paper(len(taxonomy))
+    return decision, TuningReport(len(run.dev), run.evaluate(paper), run.evaluate(decision), levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tuning:
+    """One model, one dev split."""
+
+    method: Method
+    dev: LabelledTexts
+    settings: DecisionSettings
+    device: torch.device
+    precision: str
+    token_budget: int
+    seed: int
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        return self.method.taxonomy
+
+    def scores(self, decision: Decision) -> torch.Tensor:
+        """[documents, L] on the CPU: the scores of a walk in which ``decision`` chooses."""
+        found = torch.zeros(self.dev.gold.shape)
+        decider = Decider(self.taxonomy, decision, self.device)
+        for indices, decoded in predict_batches(
+            self.method,
+            self.dev.texts,
+            decider,
+            precision=self.precision,
+            token_budget=self.token_budget,
+        ):
+            found[torch.from_numpy(indices)] = decoded.scores
+        return found
+
+    def fit(self, scores: torch.Tensor) -> tuple[Decision, list[dict[str, Any]]]:
+        """Calibration and thresholds from the top down."""
+        settings, taxonomy = self.settings, self.taxonomy
+        gold = self.dev.gold.toarray()
+        thresholds = np.full(len(taxonomy), 0.5, dtype=np.float32)
+        maps = [LevelMap()] * taxonomy.depth
+        decider = self._decider(thresholds, maps)
+        walk = Walk(decider, len(scores))
+        report = []
+        for level in range(1, taxonomy.depth + 1):
+            columns = taxonomy.level_slice(level)
+            here, truth = scores[:, columns], gold[:, columns]
+            maps[level - 1] = fit_level_map(here.numpy(), truth, settings.calibration, self.seed)
+            walk.decider = self._decider(thresholds, maps, decider)
+            own = 0
+            if settings.tune != "none":
+                judged = walk.judge(level, here)[1].numpy()
+                fitted = fit_thresholds(
+                    judged, truth, settings.tune, settings.granularity, self.seed
+                )
+                thresholds[columns], own = fitted.labels, fitted.own
+                walk.decider = self._decider(thresholds, maps, decider)
+            walk.take(level, here)
+            report.append(
+                {
+                    "level": level,
+                    "calibration": maps[level - 1].kind,
+                    "threshold": float(np.median(thresholds[columns])),
+                    "labels_with_own": own,
+                }
+            )
+        return walk.decider.decision, report
+
+    def evaluate(self, decision: Decision) -> dict[str, float]:
+        """Micro- and Macro-F1 on dev."""
+        scores = count_labels(
+            self.method,
+            self.dev,
+            Decider(self.taxonomy, decision, self.device),
+            precision=self.precision,
+            token_budget=self.token_budget,
+        ).scores()
+        return {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+
+    def _decider(
+        self, thresholds: np.ndarray, maps: list[LevelMap], like: Decider | None = None
+    ) -> Decider:
+        decision = Decision(
+            thresholds.copy(),
+            self.settings.rule,
+            Calibration(tuple(maps)) if any(one.kind != "none" for one in maps) else Calibration(),
+            self.settings.most_paths,
+        )
+        edges = None if like is None else like.edges
+        return Decider(self.taxonomy, decision, torch.device("cpu"), edges)
+
+
+def _at_most(dev: LabelledTexts, seed: int) -> LabelledTexts:
+    """Dev, or a random part of it whose scores fit in memory."""
+    most = max(1, _CELLS // dev.gold.shape[1])
+    if len(dev) <= most:
+        return dev
+    kept = np.sort(np.random.default_rng(seed).choice(len(dev), most, replace=False))
+    return dev.subset(kept)
