@@ -77,6 +77,23 @@ def test_duplicates_within_and_across_splits(tmp_path: Path) -> None:
     )
 
 
+def test_faulty_words_do_not_hide_the_faults_of_records(tmp_path: Path) -> None:
+    folder(tmp_path, train=[("a", ["optcs"]), ("b", ["optics"])], dev=[], test=[])
+    (tmp_path / "names.json").write_text('{"sprots": "all sports"}')
+    report = check_corpus(tmp_path)
+    assert [fault.message.partition(";")[0] for fault in report.faults] == [
+        'words for the unknown label "sprots"',
+        'unknown label "optcs"',
+    ]
+    assert (report.labels, report.documents) == (5, 1)
+
+
+def test_a_corpus_without_documents_is_faulty(tmp_path: Path) -> None:
+    report = check_corpus(folder(tmp_path, train=[], extra=[("a", [])]))
+    assert [fault.message for fault in report.faults] == ["no documents in train, dev and test"]
+    assert report.fault_count == 1
+
+
 def test_several_parents_make_several_paths(tmp_path: Path) -> None:
     (tmp_path / "taxonomy.tsv").write_text("Root\ta\tb\na\tc\nb\tc\n")
     lines = [{"text": "x", "labels": ["c"]}, {"text": "y", "labels": ["a > c"]}]

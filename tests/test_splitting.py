@@ -177,6 +177,29 @@ def test_nothing_is_replaced_without_force(tmp_path: Path) -> None:
     ]
 
 
+def test_what_cannot_be_divided_is_refused(tmp_path: Path) -> None:
+    def write(*records: Record) -> None:
+        write_splits(lambda: records, tmp_path / "new", taxonomy=TREE, fractions=FRACTIONS)
+
+    with pytest.raises(RecordError, match="there are no documents to divide"):
+        write()
+    with pytest.raises(RecordError, match="none of the 2 documents has labels"):
+        write(Record("a"), Record("b"))
+    (tmp_path / "new").touch()
+    with pytest.raises(UsageError, match="a file; name the folder to make"):
+        write(Record("a", ("sports",)))
+    assert [file.name for file in tmp_path.iterdir()] == ["new"]
+
+
+def test_documents_without_labels_are_counted(tmp_path: Path) -> None:
+    records = [Record("a", ("sports",)), Record("b"), Record("c")]
+    made = write_splits(
+        lambda: records, tmp_path / "new", taxonomy=TREE, fractions={"train": 0.5, "dev": 0.5}
+    )
+    assert made.without_labels == 2
+    assert sum(made.documents.values()) == 3
+
+
 def test_after_an_error_nothing_is_left(tmp_path: Path) -> None:
     counts: Iterator[int] = iter((3, 2))
     with pytest.raises(RecordError, match="changed while"):
@@ -220,6 +243,31 @@ def test_the_command_reads_a_table_with_label_columns(tmp_path: Path) -> None:
         run(*arguments)
     with pytest.raises(UsageError, match="standard input"):
         run("-", "-o", tmp_path / "out")
+
+
+def test_the_file_of_skipped_records_replaces_no_other(tmp_path: Path) -> None:
+    source = tmp_path / "all.jsonl"
+    source.write_text('{"text": "a", "labels": ["a > b"]}\n{"text": ""}\n{"text": "b"}\n')
+    before, out = source.read_bytes(), tmp_path / "out"
+    arguments = (source, "-o", out, "--on-error", "skip", "--skipped")
+    for taken in (source, out / "train.jsonl", tmp_path, tmp_path / "nowhere" / "bad.jsonl"):
+        with pytest.raises(UsageError, match="--skipped"):
+            run(*arguments, taken)
+    assert source.read_bytes() == before
+    assert not out.exists()
+    assert run(*arguments, tmp_path / "bad.jsonl")["without_labels"] == 1
+    assert len((tmp_path / "bad.jsonl").read_text().splitlines()) == 1
+
+
+def test_when_all_records_are_skipped_the_command_says_why(tmp_path: Path) -> None:
+    source = tmp_path / "all.jsonl"
+    source.write_text('{"text": "", "labels": ["a > b"]}\n')
+    result = CliRunner().invoke(
+        app, [str(source), "-o", str(tmp_path / "out"), "--on-error", "skip"]
+    )
+    assert isinstance(result.exception, RecordError)
+    assert "read 0 records, skipped 1 (1 no text); the skipped ones are in" in result.stderr
+    assert (tmp_path / "all.jsonl.skipped.jsonl").exists()
 
 
 def test_the_command_reports_in_plain_words(tmp_path: Path) -> None:

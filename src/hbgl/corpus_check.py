@@ -115,11 +115,7 @@ def check_corpus(
         raise CorpusError(f"{folder}: no such folder")
     faults: list[Fault] = []
     files = _records_files(folder, faults)
-    taxonomy = None
-    try:
-        taxonomy = read_taxonomy(folder / "taxonomy.tsv")
-    except TaxonomyError as error:
-        faults.extend(error.faults or [Fault(str(error))])
+    taxonomy = _taxonomy(folder / "taxonomy.tsv", faults)
     count = _Count(taxonomy, progress or (lambda step, documents: None))
     skipped = SkippedRecords(keep=max_faults)
     for name, file in files.items():
@@ -132,7 +128,22 @@ def check_corpus(
         missing_splits=[split for split in SPLITS if split not in files],
     )
     count.fill(report)
+    if not report.documents and not report.fault_count:
+        report.faults.append(Fault("no documents in train, dev and test", str(folder)))
+        report.fault_count = 1
     return report
+
+
+def _taxonomy(file: Path, faults: list[Fault]) -> Taxonomy | None:
+    """The taxonomy, without the words of its labels where only these are faulty."""
+    try:
+        return read_taxonomy(file)
+    except TaxonomyError as error:
+        faults.extend(error.faults or [Fault(str(error))])
+    try:
+        return read_taxonomy(file, names=False)
+    except TaxonomyError:
+        return None
 
 
 def _records_files(folder: Path, faults: list[Fault]) -> dict[str, Path]:

@@ -29,6 +29,7 @@ __all__ = [
     "SplitSummary",
     "assign_splits",
     "check_fractions",
+    "corpus_files",
     "stratify",
     "write_splits",
 ]
@@ -38,24 +39,22 @@ _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 def check_fractions(fractions: Mapping[str, float]) -> dict[str, float]:
     """The fractions without those that are zero; refused if they cannot be a division."""
-    if any(not 0 <= fraction <= 1 for fraction in fractions.values()):
-        raise UsageError(f"a fraction is between 0 and 1, not {_shown(fractions)}")
-    if abs(sum(fractions.values()) - 1) > 1e-6:
-        raise UsageError(f"the fractions of the splits add up to 1, not {_shown(fractions)}")
-    return {name: fraction for name, fraction in fractions.items() if fraction > 0}
-
-
-def _shown(fractions: Mapping[str, float]) -> str:
     parts = ", ".join(f"{name} {fraction:g}" for name, fraction in fractions.items())
-    return f"{sum(fractions.values()):g} ({parts})"
+    if any(not 0 <= fraction <= 1 for fraction in fractions.values()):
+        raise UsageError(f"the fraction of a split is between 0 and 1; here they are {parts}")
+    total = sum(fractions.values())
+    if abs(total - 1) > 1e-6:
+        raise UsageError(f"the fractions of the splits add up to 1, not {total:g} ({parts})")
+    return {name: fraction for name, fraction in fractions.items() if fraction > 0}
 
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """What was written: documents per split, and how many repeat the text of another."""
+    """Documents per split, and how many repeat the text of another or have no labels."""
 
     documents: dict[str, int]
     near_duplicates: int
+    without_labels: int
 
 
 def write_splits(
@@ -83,7 +82,17 @@ def write_splits(
     """
     folder = Path(folder)
     replaced = _files_to_replace(folder, fractions, keep, overwrite=overwrite)
-    chosen, repeated = assign_splits(read(), fractions, seed=seed)
+    without_labels = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal without_labels
+        for record in read():
+            without_labels += not record.labels
+            yield record
+
+    chosen, repeated = assign_splits(counted(), fractions, seed=seed)
+    if without_labels == len(chosen):
+        raise RecordError(_nothing_to_divide(len(chosen)))
     beside = folder.absolute().parent / f".{folder.absolute().name}.{secrets.token_hex(4)}"
     try:
         beside.mkdir(parents=True)
@@ -92,24 +101,41 @@ def write_splits(
         _write_files(read(), chosen, files)
         write_taxonomy(taxonomy, beside / "taxonomy.tsv")
         folder.mkdir(exist_ok=True)
-        for file in replaced:
-            file.unlink()
         for file in sorted(beside.iterdir()):
             file.replace(folder / file.name)
+            replaced = [old for old in replaced if old.name != file.name]
+        for file in replaced:
+            file.unlink()
     except OSError as error:
         raise CorpusError(f"{folder}: cannot be written: {error}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     counts = Counter(chosen)
-    return SplitSummary({name: counts[name] for name in files}, repeated)
+    return SplitSummary({name: counts[name] for name in files}, repeated, without_labels)
+
+
+def _nothing_to_divide(documents: int) -> str:
+    if not documents:
+        return "there are no documents to divide"
+    return (
+        f"none of the {documents:,} documents has labels, so there is nothing to learn from them; "
+        "name the column that holds the labels"
+    )
+
+
+def corpus_files(folder: Path, splits: Iterable[str]) -> list[Path]:
+    """The files that a corpus folder may have, whether they are there or not."""
+    names = [f"{split}{suffix}" for split in splits for suffix in _SUFFIXES]
+    return [folder / name for name in (*names, "taxonomy.tsv", NAMES_FILE)]
 
 
 def _files_to_replace(
     folder: Path, fractions: Mapping[str, float], keep: Iterable[Path], *, overwrite: bool
 ) -> list[Path]:
     """The files of a corpus that are in the folder, if they may be replaced."""
-    names = [f"{split}{suffix}" for split in fractions for suffix in _SUFFIXES]
-    files = [folder / name for name in (*names, "taxonomy.tsv", NAMES_FILE)]
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: a file; name the folder to make")
+    files = corpus_files(folder, fractions)
     present = [file for file in files if file.exists()]
     for file in (file for file in keep if file.exists()):
         if any(other.samefile(file) for other in present):

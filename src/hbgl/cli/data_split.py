@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -101,14 +100,17 @@ def split(
     case, space and punctuation are never in two splits.
     """
     from hbgl.cli.data_progress import PrepareProgress
+    from hbgl.cli.sources import check_side_file
     from hbgl.errors import UsageError
     from hbgl.records import Columns, Record, RecordReader, SkippedRecords, read_records
-    from hbgl.splitting import check_fractions, write_splits
+    from hbgl.splitting import check_fractions, corpus_files, write_splits
 
     if str(file) == "-":
         raise UsageError("standard input cannot be read twice; save it to a file first")
     fractions = {"train": train, "dev": dev, "test": test}
     check_fractions(fractions)
+    written = corpus_files(output, fractions)
+    check_side_file(skipped_file, file, taxonomy, *written, option="--skipped")
     options: dict[str, Any] = {
         "format": input_format.value if input_format else None,
         "columns": None,
@@ -139,20 +141,26 @@ def split(
                 progress(step, number)
                 yield record
 
-        made = write_splits(
-            read,
-            output,
-            taxonomy=known,
-            fractions=fractions,
-            seed=seed,
-            compress=gzip,
-            overwrite=force,
-            keep=[file, *([taxonomy] if taxonomy else [])],
-        )
+        try:
+            made = write_splits(
+                read,
+                output,
+                taxonomy=known,
+                fractions=fractions,
+                seed=seed,
+                compress=gzip,
+                overwrite=force,
+                keep=[file, *([taxonomy] if taxonomy else [])],
+            )
+        finally:  # what was skipped is said above all when nothing is left
+            if skipped.summary.skipped and not as_json:
+                where = f"the skipped ones are in {skipped_path}"
+                typer.echo(f"{skipped.summary}; {where}", err=True)
     report = {
         "folder": str(output),
         "documents": made.documents,
         "near_duplicates": made.near_duplicates,
+        "without_labels": made.without_labels,
         "labels": len(known),
         "seed": seed,
         "skipped": skipped.summary.skipped,
@@ -166,8 +174,8 @@ def split(
     typer.echo(f"{output}: {parts}; {len(known):,} labels, seed {seed}")
     if made.near_duplicates:
         typer.echo(f"{made.near_duplicates:,} documents repeat a text and stay in its split")
-    if skipped.summary.skipped:
-        typer.echo(f"{skipped.summary}; the skipped ones are in {skipped_path}", file=sys.stderr)
+    if made.without_labels:
+        typer.echo(f"{made.without_labels:,} documents have no labels")
 
 
 def _taxonomy(file: Path, given: Path | None, options: dict[str, Any], repeated: Any) -> Taxonomy:

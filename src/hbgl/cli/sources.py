@@ -59,14 +59,16 @@ def check_model(model: Path) -> None:
         verify_folder(model)
 
 
-def check_side_file(side_file: Path | None, *others: str | Path | None) -> None:
-    """Refuse a ``--skip-bad`` file that is the input or the output, or that has no place."""
+def check_side_file(
+    side_file: Path | None, *others: str | Path | None, option: str = "--skip-bad"
+) -> None:
+    """Refuse a file for skipped records that is the input or the output, or that has no place."""
     if side_file is None:
         return
     if any(other is not None and _same(side_file, Path(other)) for other in others):
-        raise UsageError(f"--skip-bad {side_file} is the input or the output; name another file")
+        raise UsageError(f"{option} {side_file} is the input or the output; name another file")
     if side_file.is_dir() or not side_file.absolute().parent.is_dir():
-        raise UsageError(f"--skip-bad {side_file} is a folder or lies in none; name a file")
+        raise UsageError(f"{option} {side_file} is a folder or lies in none; name a file")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "check", "convert", "show"]
 
-_RECORD_SUFFIXES = {".jsonl", ".parquet", ".gz", ".zst"}
+_RECORD_SUFFIXES = {".jsonl", ".ndjson", ".parquet", ".pq", ".gz", ".zst"}
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -3,7 +3,8 @@
 Raw: ``data_full.json`` with lists of ``[text, intent]`` under train, val, test (100, 20 and 30 an
 intent) and oos_train, oos_val, oos_test; and ``domains.json``, ``{"banking": ["transfer", ...]}``.
 The out-of-scope test requests become ``oos_test.jsonl.gz`` without labels; the others are left
-out. ``drop_duplicates`` gives the bundled corpus (its names were edited by hand afterwards).
+out. ``drop_duplicates`` gives the bundled corpus but for two things: that one keeps texts which
+differ in a space or an apostrophe ("pay check", "paycheck"), and its names were edited by hand.
 """
 
 from __future__ import annotations

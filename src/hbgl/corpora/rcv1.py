@@ -43,6 +43,7 @@ __all__ = ["OPTIONS", "prepare"]
 
 OPTIONS = ("train_ids", "dev_ids")
 LAST_TRAINING_ID = 26150
+ITEMS = 804414
 TOPIC_CLASS = "bip:topics:1.0"
 _EDGE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)\s+child-description:\s*(.*)")
 
@@ -126,8 +127,10 @@ def prepare(
         if topics is None:
             writer.note(
                 "topics are those of the XML files; rcv1-v2.topics.qrels has the corrected "
-                "ones of RCV1-V2 and names its 804,414 items"
+                f"ones of RCV1-V2 and names its {ITEMS:,} items"
             )
+        elif len(topics.items) != ITEMS:
+            writer.note(f"the topics file names {len(topics.items):,} items, RCV1-V2 has {ITEMS:,}")
         writer.finish(
             taxonomy,
             Description(

@@ -180,6 +180,11 @@ def infer_taxonomy(
                 )
             except BadRecordError:
                 continue
+        if not paths:
+            raise RecordError(
+                f"{opened.name}: no labels, so no taxonomy can be read from them; name the column "
+                "that holds the labels"
+            )
         if not any(len(path) > 1 for path in paths):
             raise RecordError(
                 f"{opened.name}: its labels are no paths, so no taxonomy can be read from them; "

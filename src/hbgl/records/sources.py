@@ -98,10 +98,17 @@ def open_source(source: str | Path | BinaryIO, named: Format | None) -> Iterator
         found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
         if promised and found != promised:
             raise RecordError(f"{name}: named .{promised}, but its content is not {promised} data")
-        if named is None:
-            named = "parquet" if head.startswith(b"PAR1") else "jsonl"
         stream = _decompressed(buffered, cast(Compression, found))
-        yield Source(stream, name, named, None if found else path)
+        yield Source(stream, name, named or _format_inside(stream, name), None if found else path)
+
+
+def _format_inside(stream: io.BufferedReader, name: str) -> Format:
+    """What a stream without a name holds: Parquet says so, anything else is taken as JSONL."""
+    try:
+        return "parquet" if stream.peek(4).startswith(b"PAR1") else "jsonl"
+    except DAMAGED as error:
+        message = f"{name}: damaged after 0 records: {error}; get the file again"
+        raise RecordError(message) from error
 
 
 def _open_file(path: Path) -> io.BufferedReader:
@@ -134,7 +141,7 @@ def _detach(buffered: io.BufferedReader) -> None:
         buffered.detach()
 
 
-def _decompressed(stream: io.BufferedReader, compression: Compression) -> BinaryIO:
+def _decompressed(stream: io.BufferedReader, compression: Compression) -> io.BufferedReader:
     if compression == "gz":
         return io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=stream, mode="rb")), BUFFER)
     if compression == "zst":

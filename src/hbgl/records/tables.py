@@ -39,10 +39,7 @@ def csv_rows(
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
-    try:
-        header = next(reader, [])
-    except (csv.Error, BadRecordError) as error:
-        raise RecordError(f"{source.name}: the header line cannot be read: {error}") from error
+    header = _header(reader, lines, source.name)
     columns = _checked_columns(header, columns, source.name)
     while True:
         lines.start()
@@ -95,6 +92,18 @@ class _Lines:
         except UnicodeDecodeError:
             self.broken = True
             return raw.decode("utf-8", "surrogateescape")
+
+
+def _header(reader: Iterator[list[str]], lines: _Lines, name: str) -> list[str]:
+    try:
+        header, problem = next(reader, []), ""
+    except (csv.Error, BadRecordError) as error:
+        header, problem = [], str(error)
+    if lines.broken:
+        problem = "it is not UTF-8; save the file as UTF-8"
+    if problem:
+        raise RecordError(f"{name}: the header line cannot be read: {problem}")
+    return header
 
 
 def _broken_row(error: csv.Error) -> BadRecordError:

@@ -110,7 +110,10 @@ def _csv_writer(stream: BinaryIO, columns: Columns, delimiter: str, between: str
                 row.append(_joined(record.labels, between))
             if columns.id is not None:
                 row.append(record.id or "")
-            (careful if any("\r" in cell for cell in row) else plain).writerow(row)
+            try:
+                (careful if any("\r" in cell for cell in row) else plain).writerow(row)
+            except csv.Error as error:  # U+0000, before Python 3.11
+                raise _not_for_tables(row, error) from error
         stream.write(_encoded(buffer.getvalue()))
         buffer.seek(0)
         buffer.truncate()
@@ -178,6 +181,11 @@ def _encoded(text: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise _lone_surrogate(error) from error
+
+
+def _not_for_tables(row: Sequence[str], error: csv.Error) -> RecordError:
+    around = ascii(next((cell for cell in row if "\0" in cell), row[0])[:60])
+    return RecordError(f"a table cannot hold this text ({error}): {around}; write JSONL or Parquet")
 
 
 def _lone_surrogate(error: UnicodeEncodeError) -> RecordError:
