@@ -27,7 +27,7 @@ TOPICS = {
 SIZES = {"train": 40, "dev": 12, "test": 20}
 QUICK = [
     "--epochs", "4", "--batch-size", "8", "--learning-rate", "2e-2", "--global-steps", "4",
-    "--precision", "float32",
+    "--precision", "float32", "--tune", "none", "--calibration", "none", "--rule", "paper",
 ]  # fmt: skip
 
 
