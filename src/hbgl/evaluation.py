@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,10 +12,17 @@ from scipy.sparse import csr_matrix
 from hbgl.batching import TokenizedTexts, collate, prediction_batches
 from hbgl.decisions import Decider, Decoded
 from hbgl.methods import Method
-from hbgl.metrics import LabelCounts
+from hbgl.metrics import Evaluation, Evaluator, LabelCounts
 from hbgl.precision import autocast
 
-__all__ = ["LabelledTexts", "count_labels", "label_matrix", "predict_batches"]
+__all__ = [
+    "LabelledTexts",
+    "Watcher",
+    "count_labels",
+    "evaluate_answers",
+    "label_matrix",
+    "predict_batches",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +100,34 @@ def count_labels(
         if on_batch is not None:
             on_batch(len(indices))
     return counts
+
+
+class Watcher(Protocol):
+    """Something that sees every answer beside its gold labels while they are evaluated."""
+
+    def update(self, indices: np.ndarray, gold: csr_matrix, decoded: Decoded) -> None:
+        """See a batch: document indices [B], gold labels [B, L], answers on the CPU."""
+
+
+def evaluate_answers(
+    method: Method,
+    corpus: LabelledTexts,
+    decider: Decider,
+    *,
+    precision: str,
+    token_budget: int,
+    watchers: Sequence[Watcher] = (),
+    on_batch: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """Every score of one walk over a corpus; no answer is kept."""
+    evaluator = Evaluator(method.taxonomy)
+    for indices, decoded in predict_batches(
+        method, corpus.texts, decider, precision=precision, token_budget=token_budget
+    ):
+        gold = corpus.gold[indices]
+        evaluator.update(gold, decoded.chosen.numpy(), decoded.probabilities.numpy())
+        for watcher in watchers:
+            watcher.update(indices, gold, decoded)
+        if on_batch is not None:
+            on_batch(len(indices))
+    return evaluator.result()

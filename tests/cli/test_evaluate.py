@@ -47,6 +47,88 @@ def test_the_table_and_the_weakest_labels(hbgl: Command, trained: Path, corpus: 
     assert len(done.out) > len(without)
 
 
+def test_every_family_of_scores(hbgl: Command, trained: Path, corpus: Path) -> None:
+    """The table names both Macro-F1s and every family; --json has them all."""
+    out = hbgl("evaluate", trained, f"{corpus}:test", "-q").out
+    for words in (
+        "over all 6 labels",
+        "over the 6 with support",
+        "hierarchical (ancestors added)",
+        "C-F1",
+        "P-F1",
+        "lowest common ancestors",
+        "without its parent",
+        "calibration error of the predicted labels",
+        "nDCG",
+        "surest documents",
+    ):
+        assert words in out, words
+    found = json.loads(hbgl("evaluate", trained, f"{corpus}:test", "-q", "--json").out)
+    assert list(found)[:3] == ["documents", "micro_f1", "macro_f1"]
+    assert {"hierarchical", "constrained", "paths", "lca", "coherence", "ranking"} <= found.keys()
+    assert {"calibration", "calibration_before", "abstention", "hamming_loss"} <= found.keys()
+    assert "rules" not in found
+
+
+def test_every_rule(hbgl: Command, trained: Path, corpus: Path) -> None:
+    """Six columns; the rule in use has a star and the numbers of the evaluation itself."""
+    source = f"{corpus}:test"
+    done = hbgl("evaluate", trained, source, "--rules", "--rule", "closed")
+    head = next(line for line in done.out.splitlines() if line.startswith("every rule"))
+    assert head.split() == [
+        "every", "rule", "as", "in", "the", "paper", "paper", "closed*", "coherent", "backoff",
+        "leaf",
+    ]  # fmt: skip
+    assert "scored by rule leaf: 20 of 20 documents" in done.err
+    assert "scored by rule closed" not in done.err
+    found = json.loads(hbgl("evaluate", trained, source, "--rules", "--json", "-q").out)
+    assert set(found["rules"]) == {
+        "as in the paper", "paper", "closed", "coherent", "backoff", "leaf"
+    }  # fmt: skip
+    for rule in ("closed", "leaf"):
+        alone = json.loads(hbgl("evaluate", trained, source, "--rule", rule, "--json", "-q").out)
+        assert found["rules"][rule]["micro_f1"] == alone["micro_f1"]
+        assert found["rules"][rule]["hf1_auc"] == alone["ranking"]["hf1_auc"]
+    plain = ["--rule", "paper", "--threshold", "0.5", "--raw"]
+    alone = json.loads(hbgl("evaluate", trained, source, *plain, "--json", "-q").out)
+    assert found["rules"]["as in the paper"]["macro_f1"] == alone["macro_f1"]
+
+
+def test_the_report(hbgl: Command, trained: Path, corpus: Path, tmp_path: Path) -> None:
+    """A page with the rules, the examples asked for and the names as they were typed."""
+    page, source = tmp_path / "report.html", f"{corpus}:test"
+    done = hbgl("evaluate", trained, source, "--html", page, "--rule", "paper", "--threshold", "0")
+    assert done.code == 0, done.err
+    assert f"The report is in {page}" in done.out
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<article>") == 20
+    assert "Every decision rule on every score" in text
+    assert source in text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    refused(hbgl("evaluate", trained, source, "--html", page), 2, "exists already", "--force")
+    again = ["--html", page, "--force", "--no-rules", "--examples", "1", "--threshold", "0"]
+    done = hbgl("evaluate", trained, source, *again, "--json", "-q")
+    assert json.loads(done.out)["micro_recall"] == 1
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<article>") == 1
+    assert "Every decision rule" not in text
+
+
+def test_a_report_without_a_place(
+    hbgl: Command, trained: Path, corpus: Path, tmp_path: Path
+) -> None:
+    source = corpus / "test.jsonl"
+    refused(hbgl("evaluate", trained, source, "--html", tmp_path), 2, "is a folder")
+    refused(hbgl("evaluate", trained, source, "--html", tmp_path / "no" / "x"), 2, "lies in none")
+    refused(hbgl("evaluate", trained, source, "--html", source, "--force"), 2, "to evaluate")
+    refused(hbgl("evaluate", trained, source, "--force"), 2, "--force needs --html")
+    page = tmp_path / "page.html"
+    refused(
+        hbgl("evaluate", trained, source, "--html", page, "--skip-bad", page), 2, "name another"
+    )
+    assert not page.exists()
+
+
 def test_one_threshold_for_all(hbgl: Command, trained: Path, corpus: Path) -> None:
     """At threshold 1 nothing is chosen: no recall. At 0 everything is: no label is missed."""
     high = hbgl("evaluate", trained, f"{corpus}:test", "--json", "--threshold", "1")
