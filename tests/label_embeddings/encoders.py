@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from hbgl.attention import global_root_mask, global_self_mask
 from hbgl.backbones import Backbone
+from hbgl.label_embeddings import global_targets
 from hbgl.settings import GlobalMask
 from hbgl.taxonomy import Taxonomy
 
@@ -60,6 +62,22 @@ def plain_states(
     mask = torch.from_numpy(global_root_mask(taxonomy))
     tokens = torch.cat([start, tokens, end], dim=1)
     return _through_hugging_face(model, tokens, levels, segment, mask)[:, 1:-1]
+
+
+def plain_loss(
+    taxonomy: Taxonomy, states: torch.Tensor, vectors: torch.Tensor, masks: np.ndarray
+) -> torch.Tensor:
+    """Binary cross-entropy with a whole matrix of targets, summed."""
+    total = torch.zeros(())
+    for mask, state in zip(masks, states, strict=True):
+        labels, rows, columns = global_targets(taxonomy, torch.from_numpy(mask))
+        targets = torch.zeros(len(labels), len(taxonomy))
+        targets[rows, columns] = 1
+        scores = state[labels] @ vectors.T
+        total = total + functional.binary_cross_entropy_with_logits(
+            scores, targets, reduction="sum"
+        )
+    return total
 
 
 def _through_hugging_face(

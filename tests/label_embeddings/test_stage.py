@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Literal
 
 import pytest
 import torch
 
-from hbgl.errors import UsageError
-from hbgl.label_embeddings import initial_vectors, train_label_vectors
+from hbgl.errors import TrainingError, UsageError
+from hbgl.label_embeddings import draw_masks, initial_vectors, train_label_vectors
 from hbgl.label_embeddings import stage as stage_module
 from hbgl.precision import autocast, autocast_dtype
 from hbgl.settings import GlobalMask, GlobalStage
+from hbgl.settings.choices import Head
 from hbgl.taxonomy import Taxonomy
-from tests.label_embeddings.encoders import word_embeddings
+from tests.label_embeddings.encoders import plain_loss, plain_states, word_embeddings
 from tests.test_attention import eight_labels
 from tests.tiny import tiny_backbone
 
@@ -108,6 +110,55 @@ def test_masked_labels_are_recovered_better(
         taxonomy, backbone, settings, start, seed=0, path=path, precision=precision
     )
     assert sum(report.losses[-5:]) < 0.5 * sum(report.losses[:5])
+
+
+def test_the_transform_stands_before_the_product_where_there_is_one() -> None:
+    """Other vectors than without it; the transform, too, stays bit-identical."""
+    taxonomy = eight_labels()
+    with_one, without = tiny_backbone("bert", with_transform=True), tiny_backbone("bert")
+    assert with_one.transform is not None
+    before = {name: value.clone() for name, value in with_one.transform.state_dict().items()}
+    start = initial_vectors(taxonomy, with_one, "name")
+    heads: tuple[Head, ...] = ("dot", "transform")
+    plain, transformed = (
+        train_label_vectors(
+            taxonomy, with_one, dataclasses.replace(SETTINGS, head=head), start, seed=0
+        )[0]
+        for head in heads
+    )
+    assert not torch.allclose(plain, transformed, atol=1e-3)
+    for name, value in with_one.transform.state_dict().items():
+        assert torch.equal(value, before[name])
+    assert all(one.requires_grad and one.grad is None for one in with_one.transform.parameters())
+    bare, _ = train_label_vectors(
+        taxonomy, without, dataclasses.replace(SETTINGS, head="transform"), start, seed=0
+    )
+    assert torch.equal(bare, plain)
+
+
+def test_the_first_loss_with_the_transform_is_that_of_transformed_states() -> None:
+    """One mask; its rows through encoder and transform by hand, then the plain loss."""
+    taxonomy, backbone = eight_labels(), tiny_backbone("bert", with_transform=True)
+    assert backbone.transform is not None
+    settings = GlobalStage(steps=1, masks_per_step=1, head="transform")
+    start = initial_vectors(taxonomy, backbone, "name")
+    _, report = train_label_vectors(
+        taxonomy, backbone, settings, start, seed=0, precision="float32"
+    )
+    masks = draw_masks(8, settings, seed=0, step=0)
+    with torch.no_grad():
+        states = plain_states(backbone, taxonomy, start, masks, "self", 1)
+        expected = plain_loss(taxonomy, backbone.transform(states), start, masks)
+    assert report.losses == [pytest.approx(float(expected) / masks.sum(), rel=1e-5)]
+
+
+def test_a_loss_that_is_no_number_is_refused() -> None:
+    """The message names the stage and its own rate, not that of training."""
+    taxonomy, backbone = eight_labels(), tiny_backbone("bert")
+    settings = GlobalStage(steps=9, learning_rate=1e30)
+    start = initial_vectors(taxonomy, backbone, "name")
+    with pytest.raises(TrainingError, match=r"loss of the global stage is .*rate \(1e\+30\)"):
+        train_label_vectors(taxonomy, backbone, settings, start, seed=0)
 
 
 def test_no_steps_change_nothing() -> None:

@@ -9,7 +9,6 @@ from torch.nn import functional
 
 from hbgl.attention import global_root_mask, global_self_mask
 from hbgl.label_embeddings import edges as edges_module
-from hbgl.label_embeddings import global_targets
 from hbgl.label_embeddings.dense import DenseEncoder
 from hbgl.label_embeddings.edges import EdgeEncoder, masked_graph
 from hbgl.label_embeddings.frozen import FrozenEncoder, frozen
@@ -18,25 +17,9 @@ from hbgl.label_embeddings.loss import masked_loss
 from hbgl.label_embeddings.masking import MaskedRows, leaf_groups
 from hbgl.settings import GlobalMask
 from hbgl.taxonomy import Taxonomy
-from tests.label_embeddings.encoders import plain_states, random_taxonomy
+from tests.label_embeddings.encoders import plain_loss, plain_states, random_taxonomy
 from tests.test_attention import eight_labels
 from tests.tiny import FAMILIES, tiny_backbone
-
-
-def plain_loss(
-    taxonomy: Taxonomy, states: torch.Tensor, vectors: torch.Tensor, masks: np.ndarray
-) -> torch.Tensor:
-    """Binary cross-entropy with a whole matrix of targets, summed."""
-    total = torch.zeros(())
-    for mask, state in zip(masks, states, strict=True):
-        labels, rows, columns = global_targets(taxonomy, torch.from_numpy(mask))
-        targets = torch.zeros(len(labels), len(taxonomy))
-        targets[rows, columns] = 1
-        scores = state[labels] @ vectors.T
-        total = total + functional.binary_cross_entropy_with_logits(
-            scores, targets, reduction="sum"
-        )
-    return total
 
 
 @pytest.mark.parametrize("path", ["dense", "edges", "edges again"])

@@ -8,6 +8,7 @@ vectors among all. Gradients reach only the label vectors, through the input and
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,8 +17,10 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from hbgl.backbones import Backbone
+from hbgl.errors import TrainingError
 from hbgl.families import encoder_parts
 from hbgl.label_embeddings.dense import DenseEncoder
 from hbgl.label_embeddings.edges import EdgeEncoder
@@ -76,6 +79,9 @@ def train_label_vectors(
     masked rows over all masks of the step, so that a learning rate means the same for any number
     of labels and masks.
 
+    With the head ``transform`` the states pass the backbone's masked-LM transform, where it has
+    one, before they meet the label vectors.
+
     :param vectors: [L, d] first vectors; left as they are.
     :param seed: the masks are a pure function of it and the step.
     :param device: where to compute; default: where the backbone is.
@@ -87,6 +93,7 @@ def train_label_vectors(
     :param progress: called after each step with its number, from 1, and its loss.
     :returns: float32 [L, d] on the CPU, and a report.
     :raises UsageError: if the taxonomy has more levels than the backbone has positions.
+    :raises TrainingError: if the loss is no longer a number.
     """
     parts = encoder_parts(backbone.model)
     place = torch.device(device) if device is not None else parts.word_embeddings.weight.device
@@ -99,7 +106,9 @@ def train_label_vectors(
     settings = dataclasses.replace(settings, masks_per_step=masks_per_step)
     report = GlobalStageReport(path, masks_per_step)
     started = time.perf_counter()
-    with frozen(backbone.model, place):
+    transform = backbone.transform if settings.head == "transform" else None
+    modules = [backbone.model, *([] if transform is None else [transform])]
+    with frozen(nn.ModuleList(modules), place):
         encoder = FrozenEncoder(backbone, settings.segment)
         states: _Encoder = (
             DenseEncoder(encoder, taxonomy, graph, settings.attention)
@@ -107,12 +116,18 @@ def train_label_vectors(
             else EdgeEncoder(encoder, graph)
         )
         trained = vectors.detach().to(place, torch.float32, copy=True).requires_grad_()
-        stage = _Stage(taxonomy, states, trained, autocast_dtype(precision, place))
+        dtype = autocast_dtype(precision, place)
+        stage = _Stage(taxonomy, states, trained, dtype, transform)
         optimizer = torch.optim.Adam([trained], lr=settings.learning_rate)
         for step in range(settings.steps):
             masks = draw_masks(len(taxonomy), settings, seed, step)
             optimizer.zero_grad()
             loss = stage.backward(masks)
+            if not math.isfinite(loss):
+                raise TrainingError(
+                    f"the loss of the global stage is {loss} at step {step + 1}; lower its "
+                    f"learning rate ({settings.learning_rate})"
+                )
             optimizer.step()
             report.losses.append(loss)
             if progress is not None:
@@ -130,9 +145,11 @@ class _Stage:
         encoder: _Encoder,
         vectors: torch.Tensor,
         dtype: torch.dtype | None,
+        transform: nn.Module | None,
     ) -> None:
         self._groups = leaf_groups(taxonomy)
         self._encoder, self._vectors, self._dtype = encoder, vectors, dtype
+        self._transform = transform
 
     def backward(self, masks: npt.NDArray[np.bool_]) -> float:
         """Add the gradient of a step's masks [B, L] to the vectors; the loss."""
@@ -149,6 +166,8 @@ class _Stage:
         rows = MaskedRows.of(self._groups, masks)
         with torch.autocast(device.type, dtype=self._dtype, enabled=self._dtype is not None):
             states = self._encoder.states(self._vectors, masks, rows)
+        if self._transform is not None:
+            states = self._transform(states.float())
         weight, row, label = (
             torch.from_numpy(part).to(device)
             for part in (rows.weight, rows.target_row, rows.target_label)
