@@ -2,6 +2,7 @@
 
 HBGLError                  anything hbgl refuses, with one clear message
 |-- UsageError             options that contradict each other or the data (exit code 2)
+|   `-- InputError         what an estimator is given: a ValueError too, as scikit-learn has it
 |-- TaxonomyError          a taxonomy with faults; all of them, each with file and line
 |-- RecordError            a record that cannot be read or does not fit the taxonomy
 |-- CorpusError            a corpus folder or raw distribution that is not what it should be
@@ -21,6 +22,7 @@ __all__ = [
     "CorpusError",
     "Fault",
     "HBGLError",
+    "InputError",
     "MissingExtraError",
     "ModelFolderError",
     "RecordError",
@@ -61,6 +63,10 @@ class UsageError(HBGLError):
     """Options that contradict each other or the data."""
 
     exit_code = 2
+
+
+class InputError(UsageError, ValueError):
+    """Parameters or data that an estimator cannot use."""
 
 
 class TaxonomyError(_FaultyInput):

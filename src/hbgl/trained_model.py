@@ -9,8 +9,7 @@ Its folder is complete or absent, holds no code and names any file that was dama
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,33 @@ import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from hbgl.backbones import Backbone, backbone_config, backbone_from_config
+from hbgl.backbones import Backbone
 from hbgl.batching import tokenize
-from hbgl.checkpoint import json_bytes, load_tensors, save_tensors, verify_folder, write_folder
-from hbgl.decisions import Calibration, Decider, Decision, Decoded
+from hbgl.checkpoint import save_tensors, write_folder
+from hbgl.decisions import Decider, Decision, Decoded
 from hbgl.decoding import Prediction, answer
-from hbgl.errors import HBGLError, ModelFolderError, UsageError
-from hbgl.evaluation import LabelledTexts, count_labels, label_matrix, predict_batches
-from hbgl.methods import build_method
+from hbgl.engines import Engine
+from hbgl.errors import UsageError
+from hbgl.evaluation import (
+    LabelledTexts,
+    Watcher,
+    count_labels,
+    evaluate_answers,
+    label_matrix,
+    predict_batches,
+)
 from hbgl.methods.multilabel import Multilabel
-from hbgl.metrics import Scores
+from hbgl.metrics import Evaluation, Scores
 from hbgl.model import HBGL
 from hbgl.model_card import model_card
+from hbgl.model_folder import WEIGHTS, default_device, files_but_weights, read_model_folder
 from hbgl.records import Record
-from hbgl.settings import DecisionSettings, Settings, settings_from_json
-from hbgl.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
+from hbgl.settings import DecisionSettings, Settings
+from hbgl.taxonomy import Taxonomy
 from hbgl.tuning import tune_decision
 
 __all__ = ["TOKEN_BUDGET", "TrainedModel", "default_device", "prepare_records"]
 
-_FORMAT = 1
 TOKEN_BUDGET = 16384
 """Padded tokens of one forward pass of prediction."""
 
@@ -55,7 +61,8 @@ class TrainedModel:
     taxonomy: Taxonomy
     settings: Settings
     backbone: Backbone
-    method: HBGL | Multilabel
+    method: HBGL | Multilabel | Engine
+    """In torch, or of an exported model the engine that runs it."""
     decision: Decision
     """How scores become labels: rule, thresholds, calibration."""
     metrics: dict[str, Any] = field(default_factory=dict)
@@ -121,6 +128,30 @@ class TrainedModel:
         )
         return counts.scores(self.taxonomy.levels)
 
+    def assess(
+        self,
+        records: Iterable[Record] | LabelledTexts,
+        *,
+        decision: Decision | None = None,
+        watchers: Sequence[Watcher] = (),
+        on_batch: Callable[[int], None] | None = None,
+    ) -> Evaluation:
+        """Every score over labelled records; those of `evaluate` are its ``scores``.
+
+        :param records: or what :meth:`prepare` made of them, for several decisions in turn.
+        :param watchers: see every answer on the way.
+        :param on_batch: hears how many documents each batch had.
+        """
+        return evaluate_answers(
+            self.method.eval(),
+            records if isinstance(records, LabelledTexts) else self.prepare(records),
+            self.decider(decision or self.decision),
+            precision=self.settings.training.precision,
+            token_budget=TOKEN_BUDGET,
+            watchers=watchers,
+            on_batch=on_batch,
+        )
+
     def tune(self, records: Iterable[Record], settings: DecisionSettings | None = None) -> None:
         """Fit calibration and thresholds anew on labelled records, which training did not see.
 
@@ -166,6 +197,19 @@ class TrainedModel:
             token_budget=TOKEN_BUDGET,
         )
 
+    @property
+    def torch_method(self) -> HBGL | Multilabel:
+        """The method with its weights.
+
+        :raises UsageError: of an exported model, which only predicts.
+        """
+        if isinstance(self.method, Engine):
+            raise UsageError(
+                f"a model exported for {self.method.name} only predicts; "
+                "use the model folder that it was exported from"
+            )
+        return self.method
+
     # ------------------------------------------------------------------ the folder
 
     def save(self, path: str | Path, *, more: Mapping[str, bytes] | None = None) -> None:
@@ -173,29 +217,26 @@ class TrainedModel:
 
         :param more: further files, or other content for the model card.
         """
-        config = {
-            "format": _FORMAT,
-            "settings": self.settings.to_json(),
-            "backbone": backbone_config(self.backbone),
-            "has_transform": self.backbone.transform is not None,
-            "labels": len(self.taxonomy),
-            "depth": self.taxonomy.depth,
-        }
-        names = {label: self.taxonomy.names[label] for label in self.taxonomy.labels}
+        weights = self.torch_method.state_dict()
         write_folder(
             Path(path),
             {
-                "model.safetensors": lambda file: save_tensors(file, self.method.state_dict()),
-                "config.json": json_bytes(config),
-                "taxonomy.tsv": lambda file: write_taxonomy(self.taxonomy, file),
-                "names.json": json_bytes(names),
-                "tokenizer.json": self.backbone.tokenizer.to_str().encode(),
-                "thresholds.json": json_bytes(self.decision.to_json(self.taxonomy)),
-                "calibration.json": json_bytes({"levels": self.decision.calibration.to_json()}),
-                "metrics.json": json_bytes(self.metrics),
-                "README.md": self.card().encode(),
+                WEIGHTS: lambda file: save_tensors(file, weights),
+                **self.files_but_weights(),
                 **(more or {}),
             },
+        )
+
+    def files_but_weights(self, **config: Any) -> dict[str, bytes | Callable[[Path], None]]:
+        """The other files of the folder; ``config`` is added to ``config.json``."""
+        return files_but_weights(
+            self.taxonomy,
+            self.settings,
+            self.backbone,
+            self.decision,
+            self.metrics,
+            self.card(),
+            **config,
         )
 
     def card(self, **details: str | None) -> str:
@@ -209,50 +250,16 @@ class TrainedModel:
         :param device: default: a GPU where there is one, else the CPU.
         :raises ModelFolderError: naming the file that is damaged, missing or foreign.
         """
-        folder = Path(path)
-        verify_folder(folder)
-        config, thresholds, calibration, metrics = (
-            _read_object(folder / f"{name}.json")
-            for name in ("config", "thresholds", "calibration", "metrics")
+        parts = read_model_folder(Path(path), device)
+        return cls(
+            parts.taxonomy,
+            parts.settings,
+            parts.backbone,
+            parts.method,
+            parts.decision,
+            parts.metrics,
+            parts.device,
         )
-        if config.get("format") != _FORMAT:
-            raise ModelFolderError(
-                f"{folder}: model format {config.get('format')}, but this version reads {_FORMAT}; "
-                "install the version of hbgl that wrote it"
-            )
-        try:
-            taxonomy = read_taxonomy(folder / "taxonomy.tsv")
-            settings = settings_from_json(config["settings"])
-            backbone = backbone_from_config(
-                config["backbone"],
-                (folder / "tokenizer.json").read_text("utf-8"),
-                has_transform=config["has_transform"],
-                initialise=False,
-            )
-            method = build_method(backbone, taxonomy, settings.model, None)
-            method.load_state_dict(load_tensors(folder / "model.safetensors"))
-            maps = Calibration.from_json(calibration["levels"])
-            decision = Decision.from_json(thresholds, maps, taxonomy)
-        except (HBGLError, OSError, KeyError, ValueError, RuntimeError, TypeError) as fault:
-            raise ModelFolderError(
-                f"{folder} is not a model folder that this version can read ({fault}); "
-                "copy it again from its source, or train it again"
-            ) from fault
-        place = torch.device(device) if device is not None else default_device()
-        method.to(place).eval()
-        return cls(taxonomy, settings, backbone, method, decision, metrics, place)
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
-        raise ModelFolderError(
-            f"{path} cannot be read ({fault}); it does not belong to a model folder"
-        ) from fault
-    if not isinstance(value, dict):
-        raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
-    return value
 
 
 def prepare_records(
@@ -266,10 +273,3 @@ def prepare_records(
         label_ids.append(taxonomy.ids(record.labels))
     tokens = tokenize(texts, backbone.tokenizer, max_length)
     return LabelledTexts(tokens, label_matrix(label_ids, len(taxonomy)))
-
-
-def default_device() -> torch.device:
-    """A GPU where torch finds one, else the CPU."""
-    if torch.accelerator.is_available():
-        return torch.device(str(torch.accelerator.current_accelerator()))
-    return torch.device("cpu")

@@ -18,6 +18,7 @@ from hbgl.cli.decision_options import (
     RuleName,
     ThresholdText,
 )
+from hbgl.cli.engine_options import EngineChoice, model_of_engine
 from hbgl.cli.interruption import interruptible
 from hbgl.cli.sources import check_model, check_side_file, checked_source
 from hbgl.cli.text_sources import InputFormat, TextSource
@@ -71,6 +72,7 @@ def predict(
     threshold: ThresholdText = None,
     most_paths: MostPaths = None,
     raw: RawScores = False,
+    engine: EngineChoice = None,
     all_probabilities: Annotated[
         bool, typer.Option("--all-probabilities", help="Give the probability of every label.")
     ] = False,
@@ -110,6 +112,7 @@ def predict(
     texts = TextSource(checked_source(source), input_format, text_column, id_column)
     texts.check()
     check_model(model)
+    model = model_of_engine(model, engine)
     check_side_file(skip_bad, texts.file, output)
     if output is not None:
         _check_output(output, texts.file, resume=resume, force=force)
