@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hbgl.classifier import HBGLClassifier
     from hbgl.corpora import CorpusFolder, open_corpus
     from hbgl.errors import HBGLError
     from hbgl.prediction_output import Prediction
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CorpusFolder",
+    "HBGLClassifier",
     "HBGLError",
     "Prediction",
     "Record",
@@ -39,6 +41,7 @@ __all__ = [
 _HOMES = {
     "CorpusFolder": "hbgl.corpora",
     "TrainedModel": "hbgl.trained_model",
+    "HBGLClassifier": "hbgl.classifier",
     "HBGLError": "hbgl.errors",
     "Prediction": "hbgl.prediction_output",
     "Record": "hbgl.records",
