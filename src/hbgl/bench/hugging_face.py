@@ -1,0 +1,164 @@
+"""What people would use instead: a flat classifier by Hugging Face's own classes and defaults."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import (
+    AutoModelForSequenceClassification,
+    PreTrainedTokenizerFast,
+    Trainer,
+    TrainingArguments,
+    pipeline,
+)
+from transformers.trainer_callback import PrinterCallback
+
+from hbgl.backbones import Backbone
+from hbgl.bench.workload import Workload
+from hbgl.evaluation import LabelledTexts
+
+__all__ = ["PipelinePrediction", "TrainerTraining", "fast_tokenizer", "sequence_classifier"]
+
+_SORTED_BATCH = 32
+
+
+def sequence_classifier(backbone: Backbone, labels: int) -> Any:
+    """A flat model of the backbone's type and weights, its head (and pooler) at random."""
+    config = copy.deepcopy(backbone.model.config)
+    config.num_labels = labels
+    config.problem_type = "multi_label_classification"
+    automatic: Any = AutoModelForSequenceClassification
+    model = automatic.from_config(config)
+    model.base_model.load_state_dict(backbone.model.state_dict(), strict=False)
+    return model.eval()
+
+
+def fast_tokenizer(backbone: Backbone, max_length: int) -> Any:
+    """The backbone's tokenizer as Hugging Face's class."""
+    names = {
+        f"{role}_token": backbone.tokenizer.id_to_token(getattr(backbone, f"{role}_id"))
+        for role in ("cls", "sep", "mask", "pad")
+    }
+    made: Any = PreTrainedTokenizerFast
+    return made(tokenizer_object=backbone.tokenizer, model_max_length=max_length, **names)
+
+
+@dataclass(slots=True)
+class PipelinePrediction:
+    """``pipeline("text-classification")``: as it comes, or with sorted batches in bfloat16."""
+
+    workload: Workload
+    improved: bool
+    method: str = "flat"
+    answers: list[Any] = field(default_factory=list)
+    _pipeline: Any = None
+
+    @property
+    def name(self) -> str:
+        """``pipeline`` or ``pipeline-sorted``."""
+        return "pipeline-sorted" if self.improved else "pipeline"
+
+    @property
+    def precision(self) -> str:
+        """Its default is float32."""
+        return "bfloat16" if self.improved else "float32"
+
+    @property
+    def what(self) -> str:
+        """How it computes."""
+        if self.improved:
+            return f"Hugging Face pipeline, flat, sorted, batches of {_SORTED_BATCH}, bfloat16"
+        return "Hugging Face pipeline, flat, its defaults: batches of 1, unsorted, float32"
+
+    def prepare(self) -> None:
+        """Build the pipeline."""
+        model = sequence_classifier(self.workload.backbone, len(self.workload.taxonomy))
+        if self.improved:
+            model = model.to(torch.bfloat16)
+        self._pipeline = pipeline(
+            "text-classification",
+            model=model,
+            tokenizer=fast_tokenizer(self.workload.backbone, self.workload.max_length),
+        )
+
+    def run(self, documents: list[str]) -> None:
+        """Answer all texts, in their order."""
+        if not self.improved:
+            self.answers = self._pipeline(documents, truncation=True)
+            return
+        order = np.argsort([-len(text) for text in documents], kind="stable").tolist()
+        found = self._pipeline(
+            [documents[i] for i in order], truncation=True, batch_size=_SORTED_BATCH
+        )
+        self.answers = [None] * len(documents)
+        for place, answer in zip(order, found, strict=True):
+            self.answers[place] = answer
+
+
+@dataclass(slots=True)
+class TrainerTraining:
+    """``Trainer`` with the defaults of ``TrainingArguments``, one epoch, nothing written."""
+
+    workload: Workload
+    name: str = "trainer"
+    method: str = "flat"
+    precision: str = "float32"
+    steps: int = 0
+    _model: Any = None
+    _tokenizer: Any = None
+
+    @property
+    def what(self) -> str:
+        """How it computes."""
+        return "Hugging Face Trainer, flat, its defaults: batches of 8, unsorted, float32"
+
+    def prepare(self) -> None:
+        """Build model and tokenizer."""
+        self._model = sequence_classifier(self.workload.backbone, len(self.workload.taxonomy))
+        self._tokenizer = fast_tokenizer(self.workload.backbone, self.workload.max_length)
+
+    def run(self, documents: LabelledTexts) -> None:
+        """One epoch."""
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            # Without a GPU its data loader warns that there is no memory to pin.
+            warnings.filterwarnings("ignore", message=".*pin_memory.*")
+            arguments = TrainingArguments(
+                output_dir=folder,
+                num_train_epochs=1,
+                logging_strategy="no",
+                save_strategy="no",
+                report_to="none",
+                disable_tqdm=True,
+                seed=self.workload.spec.seed,
+            )
+            trainer = Trainer(
+                model=self._model,
+                args=arguments,
+                train_dataset=_Rows(documents),
+                processing_class=self._tokenizer,
+            )
+            trainer.remove_callback(PrinterCallback)
+            trainer.train()
+        self.steps = int(trainer.state.global_step)
+
+
+class _Rows(torch.utils.data.Dataset[dict[str, Any]]):
+    """Token ids and labels of each document, as the Trainer's collator takes them."""
+
+    def __init__(self, documents: LabelledTexts) -> None:
+        self.documents = documents
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        texts = self.documents.texts
+        ids = texts.ids[texts.offsets[index] : texts.offsets[index + 1]].tolist()
+        labels = self.documents.gold[index].toarray()[0].astype(np.float32)
+        return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": labels}
