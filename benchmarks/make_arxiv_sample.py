@@ -99,6 +99,7 @@ part of a larger corpus, for trying things out and for tests: scores on it are n
 - **Source:** arXiv metadata, as kept in public GitHub repositories of daily arXiv listings; only
   title, abstract and category names are kept, nothing written by the repositories' owners.
 - **Licence:** CC0 1.0. arXiv dedicates its metadata, abstracts included, to the public domain.
+  Licence text: <https://creativecommons.org/publicdomain/zero/1.0/legalcode>.
 - **Sample:** a stratified part of each split of a corpus of 26,000 papers, drawn with seed {SEED}
   by `benchmarks/make_arxiv_sample.py`. In the larger corpus rare categories are drawn more often
   than they occur, and the papers come from personal reading lists: computer science leans to

@@ -23,6 +23,7 @@ from hbgl.checkpoint import (
     load_training_state,
     read_progress,
     recover_folder,
+    remove_folder,
     save_tensors,
     save_training_state,
     tensor_metadata,
@@ -289,6 +290,25 @@ def test_a_swap_with_a_torn_new_folder_is_undone(folder: Path) -> None:
     assert hidden(folder.parent) == []
 
 
+@pytest.mark.parametrize("manifest", [b"", b'{"files": {', b"{}"], ids=["empty", "torn", "other"])
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_new_folder_whose_manifest_is_torn_is_never_taken(
+    folder: Path, replaced: bool, manifest: bytes
+) -> None:
+    """Killed while the manifest was written: all other files are there, and count for nothing."""
+    if replaced:
+        folder.rename(folder.parent / ".model.old-1")
+    else:
+        remove_folder(folder)
+    write_folder(folder.parent / ".model.new-1", {"new": b"12"})
+    (folder.parent / ".model.new-1" / MANIFEST).write_bytes(manifest)
+    recover_folder(folder)
+    assert hidden(folder.parent) == []
+    assert folder.exists() == replaced
+    if replaced:
+        assert set(verify_folder(folder)["files"]) == set(FILES)
+
+
 def test_leftovers_of_dead_writers_are_removed(folder: Path) -> None:
     (folder.parent / ".model.new-1").mkdir()
     (folder.parent / ".model.new-1" / "model.bin").write_bytes(b"01")
@@ -305,6 +325,16 @@ def test_a_half_deleted_old_folder_is_not_taken_for_a_model(tmp_path: Path) -> N
     with pytest.raises(ModelFolderError, match="does not exist"):
         verify_folder(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deleting_begins_with_the_manifest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in the middle of it, what is left is not taken for a folder that was put aside."""
+    with monkeypatch.context() as patch:
+        patch.setattr("hbgl.checkpoint.siblings.shutil.rmtree", lambda *_, **__: None)
+        remove_folder(folder)
+    assert len(hidden(folder.parent)) == 1
+    recover_folder(folder)
+    assert list(folder.parent.iterdir()) == []
 
 
 def test_a_living_writer_is_left_alone(tmp_path: Path) -> None:

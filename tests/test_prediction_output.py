@@ -85,10 +85,10 @@ def test_tables(tmp_path: Path, name: str, delimiter: str) -> None:
 
 def test_labels_without_the_delimiter_stay_plain(tmp_path: Path) -> None:
     with PredictionWriter.create(tmp_path / "o.csv", RUN) as writer:
-        writer.write(Prediction(("a", "b"), (("a", "b"),), {"b": 0.25}))
+        writer.write(Prediction(("a", "b"), (("a", "b"),), (0.25,), {"b": 0.25}))
         writer.write(Prediction(id="x\ry"))
     lines = (tmp_path / "o.csv").read_bytes().split(b"\n")
-    assert lines[1] == b',,a;b,a > b,"{""b"": 0.25}",'
+    assert lines[1] == b',,a;b,a > b,0.25,"{""b"": 0.25}",'
     assert lines[2].startswith(b'"x\ry",')
 
 

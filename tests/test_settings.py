@@ -19,32 +19,57 @@ from hbgl.settings import (
     with_overrides,
 )
 
-# One row of the presets' table each: field, what the paper says, what its authors ran.
-ROWS = [
-    ("backbone", "bert-base-uncased", "bert-base-uncased"),
-    ("model.method", "hbgl", "hbgl"),
-    ("model.label_vectors", "global", "global"),
-    ("model.name_vector", "mean", "sum"),
-    ("global_stage.attention", "self", "root"),
-    ("global_stage.segment", 1, 0),
-    ("global_stage.mask_ratio_start", 0.15, 0.15),
-    ("global_stage.mask_ratio_end", 0.45, 0.15),
-    ("model.head", "dot", "transform"),
-    ("model.label_bias", False, True),
-    ("model.teacher_masking", 0.0, 0.5),
-    ("model.end_of_hierarchy", "empty-is-sep", "sep-class"),
-    ("model.loss_columns", "level", "all"),
-    ("model.loss_reduction", "sum", "mean"),
-    ("model.input_gradient", True, False),
-    ("training.optimizer", "adam", "adamw"),
-    ("training.learning_rate", 3e-5, 3e-5),
-    ("training.batch_size", 12, 12),
-    ("training.schedule", "constant", "linear"),
-    ("training.warmup", 0.0, 500),
-    ("training.weight_decay", 0.0, 0.01),
-    ("training.clip", 0.0, 1.0),
-    ("training.attention_dropout", 0.1, 0.1),
-]
+# The points where the paper's text and its authors' code differ, and what both share. Each line:
+# field, what the paper says, what its authors ran.
+TABLE: dict[str, list[tuple[str, object, object]]] = {
+    "shared": [
+        ("backbone", "bert-base-uncased", "bert-base-uncased"),
+        ("model.method", "hbgl", "hbgl"),
+        ("model.label_vectors", "global", "global"),
+        ("training.attention_dropout", 0.1, 0.1),  # BERT's own, in both
+        ("training.hidden_dropout", None, None),
+    ],
+    "initial label vector": [("model.name_vector", "mean", "sum")],
+    "global mask": [("global_stage.attention", "self", "root")],
+    "global stage segment": [("global_stage.segment", 1, 0)],
+    "mask ratio": [  # on RCV1 the authors' rose, too
+        ("global_stage.mask_ratio_start", 0.15, 0.15),
+        ("global_stage.mask_ratio_end", 0.45, 0.15),
+    ],
+    "head before the dot product": [
+        ("model.head", "dot", "transform"),
+        ("global_stage.head", "dot", "transform"),
+        ("model.label_bias", False, True),
+    ],
+    "teacher forcing": [("model.teacher_masking", 0.0, 0.5)],
+    "end of the hierarchy": [("model.end_of_hierarchy", "empty-is-sep", "sep-class")],
+    "loss columns": [
+        ("model.loss_columns", "level", "all"),
+        ("model.loss_reduction", "sum", "mean"),
+    ],
+    "gradient through input u": [("model.input_gradient", True, False)],
+    "optimiser": [
+        ("training.optimizer", "adam", "adamw"),
+        ("training.learning_rate", 3e-5, 3e-5),
+        ("training.label_learning_rate", None, None),
+        ("training.batch_size", 12, 12),
+        ("training.schedule", "constant", "linear"),
+        ("training.warmup", 0.0, 500),
+        ("training.weight_decay", 0.0, 0.01),
+        ("training.clip", 0.0, 1.0),
+        ("training.steps", None, 96_000),
+        ("training.evaluate_every", None, 1_500),  # 3,000 on RCV1
+    ],
+    "text length": [  # in tokens 509, 472, 492, by corpus
+        ("model.max_length", None, None),
+        ("model.pad_to_max", False, True),
+    ],
+    "checkpoint": [  # they kept both apart: micro_f1 is the other one
+        ("training.metric", "macro_f1", "macro_f1"),
+        ("training.patience", None, None),
+    ],
+}
+ROWS = [row for rows in TABLE.values() for row in rows]
 
 
 def value_of(settings: Settings, path: str) -> object:
@@ -58,6 +83,40 @@ def value_of(settings: Settings, path: str) -> object:
 def test_presets_row_by_row(path: str, paper: object, authors: object) -> None:
     assert value_of(PRESETS["paper"], path) == paper
     assert value_of(PRESETS["authors"], path) == authors
+
+
+def test_every_point_of_the_table_can_be_switched_on_its_own() -> None:
+    """From ``paper`` to ``authors`` one field at a time, where the two differ."""
+    together = {"model.end_of_hierarchy": {"model.loss_columns": "all"}}
+    for path, paper, authors in ROWS:
+        if paper != authors:
+            overrides = {path: authors, **together.get(path, {})}
+            changed = with_overrides(PRESETS["paper"], overrides)
+            assert value_of(changed, path) == authors
+            assert with_overrides(changed, {one: value_of(PRESETS["paper"], one)
+                                            for one in overrides}) == PRESETS["paper"]  # fmt: skip
+
+
+def test_the_table_names_every_field_in_which_the_presets_differ() -> None:
+    """``epochs`` count where there are no steps, so they are the default's in both."""
+    named = {path for path, _, _ in ROWS}
+    paper, authors = PRESETS["paper"].to_json(), PRESETS["authors"].to_json()
+    differing = {
+        f"{part}.{field}"
+        for part in paper
+        if isinstance(paper[part], dict)
+        for field in paper[part]
+        if paper[part][field] != authors[part][field]
+    }
+    assert differing <= named
+    assert differing == {path for path, one, other in ROWS if one != other}
+
+
+def test_epochs_take_the_place_of_a_presets_steps() -> None:
+    assert with_overrides(PRESETS["authors"], {"training.epochs": 2.0}).training.steps is None
+    both = with_overrides(PRESETS["authors"], {"training.epochs": 2.0, "training.steps": 7})
+    assert both.training.steps == 7
+    assert with_overrides(PRESETS["authors"], {"training.clip": 2.0}).training.steps == 96_000
 
 
 def test_unknown_presets_are_refused_with_those_there_are() -> None:
@@ -74,7 +133,8 @@ def test_single_fields_are_replaced() -> None:
     )
     assert changed.backbone == "minilm"
     assert changed.model == dataclasses.replace(PRESETS["authors"].model, name_vector="mean")
-    assert changed.training == dataclasses.replace(PRESETS["authors"].training, epochs=2.0)
+    expected = dataclasses.replace(PRESETS["authors"].training, epochs=2.0, steps=None)
+    assert changed.training == expected
     assert changed.global_stage == PRESETS["authors"].global_stage
     assert with_overrides(changed, {}) == changed
 
@@ -88,9 +148,7 @@ def test_overrides_are_checked_together() -> None:
 
 
 def test_all_contradictions_come_at_once() -> None:
-    model = ModelSettings(
-        teacher_masking=1.5, max_length=2, end_of_hierarchy="sep-class", pad_to_max=True
-    )
+    model = ModelSettings(teacher_masking=1.5, max_length=2, end_of_hierarchy="sep-class")
     stage = GlobalStage(
         steps=-1, learning_rate=0.0, masks_per_step=0, mask_ratio_start=0.5, segment=2
     )
@@ -108,6 +166,8 @@ def test_all_contradictions_come_at_once() -> None:
         evaluate_every=-1,
         patience=-1,
         save_every=-1,
+        steps=-1,
+        seed=-1,
     )
     with pytest.raises(UsageError) as refused:
         Settings(model=model, global_stage=stage, training=training)
@@ -132,15 +192,42 @@ def test_all_contradictions_come_at_once() -> None:
         "evaluate every must be positive, not -1",
         "patience must be positive, not -1",
         "save every must be positive, not -1",
+        "steps must be positive, not -1",
+        f"seed must lie in 0..{2**63 - 1}, not -1",
     ):
         assert part in message
     assert refused.value.exit_code == 2
 
 
-def test_padding_to_the_longest_needs_a_length() -> None:
-    with pytest.raises(UsageError, match="padding to the longest length needs a max length"):
-        Settings(model=ModelSettings(pad_to_max=True))
-    assert Settings(model=ModelSettings(pad_to_max=True, max_length=9)).model.pad_to_max
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(
+    "path",
+    [f"{part}.{field.name}"
+     for part, kind in (("model", ModelSettings), ("global_stage", GlobalStage),
+                        ("training", TrainingSettings))
+     for field in dataclasses.fields(kind) if "float" in str(field.type)],
+)  # fmt: skip
+def test_numbers_are_finite(path: str, value: float) -> None:
+    """``--learning-rate nan`` is refused here, not by torch after the global stage."""
+    with pytest.raises(UsageError, match=r"settings that cannot be used: .*not .*(nan|inf)"):
+        with_overrides(Settings(), {path: value})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["steps", "label_learning_rate", "evaluate_every", "patience", "save_every", "batch_size"],
+)
+def test_zero_is_not_taken_for_not_given(name: str) -> None:
+    """``--patience 0`` would end a run before its first step."""
+    with pytest.raises(UsageError, match=f"{name.replace('_', ' ')} must be positive, not 0"):
+        with_overrides(Settings(), {f"training.{name}": 0})
+
+
+@pytest.mark.parametrize("seed", [0, 2**63 - 1])
+def test_seeds_that_every_library_takes(seed: int) -> None:
+    assert with_overrides(Settings(), {"training.seed": seed}).training.seed == seed
+    with pytest.raises(UsageError, match=f"seed must lie in 0..{2**63 - 1}, not {2**63}"):
+        with_overrides(Settings(), {"training.seed": 2**63})
 
 
 @pytest.mark.parametrize(

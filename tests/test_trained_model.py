@@ -101,6 +101,8 @@ def test_a_loaded_model_answers_the_same(kind: str, family: str, tmp_path: Path)
     assert np.array_equal(again.decision.thresholds, model.decision.thresholds)
     assert again.metrics == model.metrics
     assert again.method.max_length == model.method.max_length
+    assert isinstance(model.method, torch.nn.Module)
+    assert isinstance(again.method, torch.nn.Module)
     for name, one in model.method.state_dict().items():
         assert torch.equal(again.method.state_dict()[name], one), name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import subprocess
@@ -23,7 +24,7 @@ from hbgl.settings import ModelSettings, TrainingSettings
 from hbgl.training import Evaluated, Listener, Stepped, TrainingResult, fit
 from tests.small_corpus import TAXONOMY, labelled, random_records
 from tests.tiny import tiny_backbone
-from tests.two_processes import EXACT, exact_run, learning_run, model
+from tests.two_processes import EXACT, Gradients, exact_run, learning_run, model
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = TrainingSettings(
@@ -131,6 +132,14 @@ def test_the_token_budget_counts_padding_to_the_longest_length() -> None:
     assert shapes == [(3, 20), (1, 20)] * 2
 
 
+def test_without_a_length_texts_are_padded_to_what_the_positions_leave() -> None:
+    """64 positions less 3 levels."""
+    method, shapes = hbgl(pad_to_max=True), []
+    method.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0].ids.shape)))
+    fit(method, corpus_of(4), None, dataclasses.replace(SETTINGS, epochs=1))
+    assert shapes == [(4, 61)]
+
+
 def test_padding_to_the_longest_length_changes_no_gradient() -> None:
     ends = []
     for padded in (False, True):
@@ -139,6 +148,56 @@ def test_padding_to_the_longest_length_changes_no_gradient() -> None:
         fit(method, corpus_of(8), None, still)
         ends.append(weights_of(method))
     assert_close(ends[0], ends[1], 1e-5)
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.01])
+def test_gradients_are_clipped(clip: float) -> None:
+    """0.01: no gradient is longer, nor, since all are too long, shorter; 0: as they are."""
+    method = hbgl()
+    heard = Gradients(method)
+    fit(method, corpus_of(8), None, dataclasses.replace(SETTINGS, clip=clip), listener=heard)
+    assert len(heard.norms) == 6
+    if clip:
+        assert heard.norms == pytest.approx([clip] * 6, rel=1e-3)
+    else:
+        assert min(heard.norms) > 0.1
+
+
+def test_dropout_is_that_of_the_settings() -> None:
+    """In attention 0 unless asked for; elsewhere the backbone's own 0.1 unless asked for."""
+    ends = []
+    for chosen, expected in (
+        ({"hidden_dropout": None}, (0.0, 0.1)),
+        ({"hidden_dropout": 0.0}, (0.0, 0.0)),
+        ({"hidden_dropout": 0.0, "attention_dropout": 0.5}, (0.5, 0.0)),
+    ):
+        method = hbgl(teacher_masking=0.0)
+        settings: Any = {**chosen, "epochs": 1}
+        fit(method, corpus_of(8), None, dataclasses.replace(SETTINGS, **settings))
+        parts = method.encoder.parts
+        for layer in parts.layers:
+            assert (layer.attention_dropout.p, layer.hidden_dropout.p) == expected
+        assert parts.embedding_dropout.p == expected[1]
+        ends.append(weights_of(method)["label_vectors"])
+    for one, other in itertools.combinations(ends, 2):
+        assert not torch.allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)]
+)
+def test_the_encoder_computes_in_the_chosen_precision(precision: Any, dtype: torch.dtype) -> None:
+    """Training and evaluation; weights, gradients and the loss stay in float32."""
+    method = hbgl()
+    seen: set[tuple[bool, torch.dtype]] = set()
+    for layer in method.encoder.parts.layers:
+        layer.query.register_forward_hook(
+            lambda _, __, made: seen.add((torch.is_inference_mode_enabled(), made.dtype))
+        )
+    settings = dataclasses.replace(SETTINGS, precision=precision, epochs=1)
+    fit(method, corpus_of(8), corpus_of(4, 1), settings)
+    assert seen == {(False, dtype), (True, dtype)}
+    assert {one.dtype for one in method.parameters()} == {torch.float32}
 
 
 # ---------------------------------------------------------------------- evaluation
@@ -161,6 +220,16 @@ def test_dev_is_evaluated_every_so_many_steps() -> None:
     settings = dataclasses.replace(SETTINGS, evaluate_every=4, epochs=2)
     result = fit(hbgl(), corpus_of(18), corpus_of(6, 1), settings)
     assert [one["step"] for one in result.evaluations] == [4, 8, 10]
+
+
+def test_steps_take_the_place_of_epochs() -> None:
+    """18 documents in batches of 4 are 5 steps an epoch; 7 steps are 1.4 epochs."""
+    heard = Recorder()
+    settings = dataclasses.replace(SETTINGS, steps=7)
+    result = fit(hbgl(), corpus_of(18), corpus_of(6, 1), settings, listener=heard)
+    assert [one.total for one in heard.steps] == [7] * 7
+    assert heard.steps[-1].epoch == 1.4
+    assert [one["step"] for one in result.evaluations] == [5, 7]
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["no dev", "empty dev"])
@@ -350,6 +419,46 @@ def test_a_resumed_run_ends_with_the_same_bits(save_every: int | None, tmp_path:
         assert heard.went_on == ([] if interruptions[-1][0] == 1 else heard.went_on[:1])
 
 
+def test_best_weights_keep_their_own_step_and_score(tmp_path: Path) -> None:
+    """Killed between the best weights of step 4 and the last ones; then, as if on a machine that
+    rounds otherwise, step 4 is no longer the best: the weights are still those of step 4.
+    """
+    settings = dataclasses.replace(SETTINGS, evaluate_every=2, epochs=3)
+    corpus = corpus_of(8)
+
+    class Score(Listener):
+        """Labels are chosen at random but for some steps, where none are."""
+
+        def __init__(self, bad: tuple[int, ...], method: HBGL, stop: int | None = None) -> None:
+            self.bad, self.method, self.stop = bad, method, stop
+
+        def stepped(self, event: Stepped) -> None:
+            assert self.method.label_bias is not None
+            with torch.no_grad():
+                self.method.label_bias.fill_(-100.0 if event.step in self.bad else 5.0)
+
+        def evaluated(self, event: Evaluated) -> None:
+            if event.step == self.stop:
+                raise InterruptedRun
+
+    folder = TrainingFolder(tmp_path)
+    method = hbgl()
+    with pytest.raises(InterruptedRun):
+        fit(method, corpus, corpus, settings, folder=folder, listener=Score((2,), method, 4))
+    kept = folder.load_best()
+    assert kept is not None
+    method = hbgl()
+    result = fit(
+        method, corpus, corpus, settings, folder=folder, resume=True,
+        listener=Score((4, 6), method),
+    )  # fmt: skip
+    assert_equal_bits(weights_of(method), kept)
+    assert result.best_step == 4
+    found = {one["step"]: one["macro_f1"] for one in result.evaluations}
+    assert found[4] == result.best_score > 0.0
+    assert sorted(found) == [2, 4, 6]
+
+
 def test_resuming_a_finished_run_gives_its_best_weights(tmp_path: Path) -> None:
     start = resumable(dataclasses.replace(SETTINGS, evaluate_every=4))
     method, result = start(tmp_path, Listener(), False)
@@ -396,13 +505,14 @@ def test_two_processes_train_the_same_model(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=280
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
-    method, alone = exact_run(None)
+    method, alone, norms = exact_run(None)
     for number in range(2):
         found = json.loads((tmp_path / f"{number}.json").read_text(encoding="utf-8"))
         assert found["processes"] == 2
         assert found["exact"] == alone.evaluations
         for theirs, ours in zip(found["losses"], alone.losses, strict=True):
             assert theirs == pytest.approx(ours, abs=1e-4)
+        assert found["norms"] == pytest.approx(norms, rel=1e-3)
         assert found["learnt"][-1]["micro_f1"] == 1.0
         weights = load_tensors(tmp_path / f"{number}.safetensors")
         assert_close(weights, weights_of(method), 1e-5)

@@ -14,9 +14,11 @@ from hbgl.backbones import Backbone
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder, open_corpus
 from hbgl.errors import CorpusError, TrainingError
+from hbgl.label_embeddings import train_label_vectors
 from hbgl.records import Record, write_records
 from hbgl.settings import PRESETS, GlobalStage, Settings, TrainingSettings, with_overrides
 from hbgl.taxonomy import write_taxonomy
+from hbgl.trained_model import TrainedModel
 from hbgl.training import Evaluated, Stepped
 from hbgl.training_run import RunListener, checkpoint_folder, train_classifier
 from tests.small_corpus import TAXONOMY, closed, random_records
@@ -29,6 +31,11 @@ SETTINGS = Settings(
         epochs=2, batch_size=4, learning_rate=3e-3, precision="float32", evaluate_every=2
     ),
 )
+
+
+def weights_of(model: TrainedModel) -> dict[str, torch.Tensor]:
+    assert isinstance(model.method, torch.nn.Module)
+    return model.method.state_dict()
 
 
 def tiny(name: str) -> Backbone:
@@ -108,13 +115,15 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     assert model.predict_proba(["money"]).shape == (1, 8)
 
 
+@pytest.mark.parametrize("how", ["mean", "sum"])
 @pytest.mark.parametrize("start", ["random", "name", "global"])
-def test_label_vectors_start_as_asked(start: Any, corpus: CorpusFolder) -> None:
+def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder) -> None:
     """A rate of almost nothing, no decay: the vectors after training are those before it."""
     settings = with_overrides(
         SETTINGS,
         {
             "model.label_vectors": start,
+            "model.name_vector": how,
             "training.learning_rate": 1e-12,
             "training.weight_decay": 0.0,
             "training.epochs": 1.0,
@@ -122,13 +131,30 @@ def test_label_vectors_start_as_asked(start: Any, corpus: CorpusFolder) -> None:
     )
     heard = Heard()
     model = train_classifier(corpus, settings, listener=heard, load=tiny)
-    vectors = model.method.state_dict()["label_vectors"]
+    vectors = weights_of(model)["label_vectors"]
     words = tiny("").model.get_input_embeddings()
-    cats = torch.as_tensor(words.weight)[tiny("").tokenizer.encode("cats").ids[1:-1]].mean(dim=0)
+    tokens = torch.as_tensor(words.weight)[tiny("").tokenizer.encode("cats").ids[1:-1]]
+    assert len(tokens) > 1
+    cats = tokens.mean(dim=0) if how == "mean" else tokens.sum(dim=0)
     near = torch.allclose(vectors[TAXONOMY.id("cats")], cats, atol=1e-6)
     assert near == (start == "name")
     assert bool(heard.global_steps) == (start == "global")
     assert bool(model.metrics["global_losses"]) == (start == "global")
+
+
+def test_the_global_stage_computes_where_training_does(
+    corpus: CorpusFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the accelerator's device, not where the backbone was loaded: a GPU, where there is one."""
+    seen: list[object] = []
+
+    def note(*given: Any, **options: Any) -> Any:
+        seen.append(options["device"])
+        return train_label_vectors(*given, **options)
+
+    monkeypatch.setattr("hbgl.training_run.train_label_vectors", note)
+    model = train_classifier(corpus, SETTINGS, load=tiny)
+    assert seen == [model.device]
 
 
 def test_a_missing_transform_is_said(corpus: CorpusFolder) -> None:
@@ -154,8 +180,8 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     assert heard.went_on == [4]
     assert heard.steps == [5, 6]
     assert heard.global_steps == []
-    for name, one in whole.method.state_dict().items():
-        assert torch.equal(again.method.state_dict()[name], one), name
+    for name, one in weights_of(whole).items():
+        assert torch.equal(weights_of(again)[name], one), name
     assert again.metrics["dev"] == whole.metrics["dev"]
     assert again.metrics["training"]["losses"] == whole.metrics["training"]["losses"]
     # Whether a run was interrupted must not show in the model: its global stage neither.

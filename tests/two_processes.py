@@ -9,12 +9,13 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator
+from torch import nn
 
 from hbgl.checkpoint import TrainingFolder, save_tensors
 from hbgl.methods.multilabel import Multilabel
 from hbgl.model import HBGL
 from hbgl.settings import ModelSettings, TrainingSettings
-from hbgl.training import TrainingResult, fit, start_accelerator
+from hbgl.training import Listener, Stepped, TrainingResult, fit, start_accelerator
 from tests.small_corpus import TAXONOMY, eight_records, labelled, random_records
 from tests.tiny import tiny_backbone
 
@@ -24,12 +25,22 @@ EXACT = TrainingSettings(
     token_budget=40,
     learning_rate=1e-3,
     hidden_dropout=0.0,
+    clip=0.0,
     evaluate_every=2,
     precision="float32",
 )
-"""13 documents in batches of 4: the last one has a single document, which one process lacks."""
+"""13 documents in batches of 4: the last one has a single document, which one process lacks.
+
+Nothing is clipped, so that the size of a gradient shows: Adam's steps do not depend on it.
+"""
 LEARNING = dataclasses.replace(
-    EXACT, epochs=60, batch_size=8, learning_rate=1e-2, hidden_dropout=None, evaluate_every=15
+    EXACT,
+    epochs=60,
+    batch_size=8,
+    learning_rate=1e-2,
+    clip=1.0,
+    hidden_dropout=None,
+    evaluate_every=15,
 )
 
 
@@ -43,14 +54,30 @@ def model(start: float = 1.0, *, flat: bool = False) -> HBGL | Multilabel:
     return HBGL(backbone, TAXONOMY, ModelSettings(teacher_masking=0.0), vectors)
 
 
+class Gradients(Listener):
+    """The norm of the whole gradient at each step."""
+
+    def __init__(self, method: nn.Module) -> None:
+        self.method = method
+        self.norms: list[float] = []
+
+    def stepped(self, event: Stepped) -> None:
+        grads = [one.grad for one in self.method.parameters() if one.grad is not None]
+        self.norms.append(float(torch.stack([one.norm() for one in grads]).norm()))
+
+
 def exact_run(
     folder: Path | None, accelerator: Accelerator | None = None, start: float = 1.0
-) -> tuple[HBGL | Multilabel, TrainingResult]:
-    """Nothing random in it but the order of the documents."""
+) -> tuple[HBGL | Multilabel, TrainingResult, list[float]]:
+    """Nothing random in it but the order of the documents; also the gradient norms."""
     method = model(start)
     corpus = labelled(random_records(13), tiny_backbone())
     kept = None if folder is None else TrainingFolder(folder)
-    return method, fit(method, corpus, corpus, EXACT, folder=kept, accelerator=accelerator)
+    heard = Gradients(method)
+    result = fit(
+        method, corpus, corpus, EXACT, folder=kept, accelerator=accelerator, listener=heard
+    )
+    return method, result, heard.norms
 
 
 def learning_run(
@@ -66,13 +93,14 @@ def learning_run(
 def main(folder: Path) -> None:
     accelerator = start_accelerator()
     number = accelerator.process_index
-    method, exact = exact_run(folder / "run", accelerator, start=1.0 if number == 0 else 0.0)
+    method, exact, norms = exact_run(folder / "run", accelerator, start=1.0 if number == 0 else 0.0)
     save_tensors(folder / f"{number}.safetensors", method.state_dict())
     _, learnt = learning_run(accelerator)
     found = {
         "processes": accelerator.num_processes,
         "exact": exact.evaluations,
         "losses": exact.losses,
+        "norms": norms,
         "learnt": learnt.evaluations,
     }
     (folder / f"{number}.json").write_text(json.dumps(found), encoding="utf-8")

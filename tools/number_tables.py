@@ -7,7 +7,7 @@ A table stands between two comments; ``key=value`` keeps only results with that 
 
 Each file of ``benchmarks/results`` is one run: what was run, with which seed, commit and
 hardware, and its ``results``. Runs of ``quality`` (scores as fractions) that differ in the seed
-alone share a row.
+alone share a row. A run of ``decisions`` is a table of its own: scores by rule.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,9 @@ def table(name: str, runs: Sequence[Run]) -> str:
         runs = [run for run in runs if all(score in run["results"] for score in SCORES)]
     if not runs:
         return f"No result of `{name}` is recorded yet."
-    rows = list(_quality_rows(runs)) if name == "quality" else list(_plain_rows(runs))
+    if name == "decisions":
+        return "\n\n".join(_decisions(run) for run in runs)
+    rows = list(ROWS.get(name, _plain_rows)(runs))
     files = ", ".join(dict.fromkeys(f"`{run['file']}`" for run in runs))
     return f"{_markdown(rows)}\n\nFrom `benchmarks/results`: {files}. {_machines(runs)}."
 
@@ -102,6 +104,105 @@ def _quality_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
         yield [*key, *scores, ", ".join(str(run["seed"]) for run in group)]
 
 
+def _decisions(run: Run) -> str:
+    """Calibration and coherence before and after, and every score under every rule."""
+    found = run["results"]
+    errors = ", ".join(
+        f"{name} {100 * part['ece_chosen']:.2f} ({100 * part['ece']:.2f} over all labels)"
+        for name, part in found["calibration"].items()
+    )
+    coherent = ", ".join(f"{name} {100 * part:.2f}" for name, part in found["coherence"].items())
+    rules = list(found["rules"])
+    reference = found["rules"][rules[0]]
+    rows = [["Percent", rules[0], *(f"`{rule}`" for rule in rules[1:])]]
+    for key, name in found["names"].items():
+        factor = 100 if key in found["shares"] else 1
+        others = (found["rules"][rule][key] for rule in rules[1:])
+        rows.append(
+            [
+                name if factor == 100 else f"{name} (a number)",
+                f"{factor * reference[key]:.2f}",
+                *(f"{factor * one:.2f} ({factor * (one - reference[key]):+.2f})" for one in others),
+            ]
+        )
+    return (
+        f"**{found['corpus']}, {found['split']}**, {_text(found['documents'])} documents, method "
+        f"{found['method']}, rule `{found['rule']}`. Calibration error of the predicted labels: "
+        f"{errors}. Share of answers that keep to the taxonomy: {coherent}.\n\n"
+        f"{_markdown(rows)}\n\nFrom `benchmarks/results`: `{run['file']}`. {_machines([run])}."
+    )
+
+
+def _speed_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """Contenders of ``hbgl bench train`` and ``predict``; how many times faster ours are."""
+    champions = list(dict.fromkeys(name for run in runs for name in run["results"]["ratios"]))
+    yield [
+        "Workload", "Model", "Contender", "Documents/s", "From - to", "Tokens/s", "Of peak",
+        "Peak MiB", *(f"{champion} is" for champion in champions),
+    ]  # fmt: skip
+    for run in runs:
+        results = run["results"]
+        for name, one in results["contenders"].items():
+            rate = one["documents_per_second"]
+            ratios = [results["ratios"].get(champion, {}).get(name) for champion in champions]
+            yield [
+                results["workload"],
+                results.get("model", ""),
+                name,
+                _text(rate["median"]),
+                f"{_text(rate['low'])} - {_text(rate['high'])}",
+                _text(one["tokens_per_second"]["median"]),
+                f"{one['share_of_peak']['median']:.0%}",
+                _memory(one["peak_mib"]),
+                *("" if ratio is None else f"{ratio['median']:.2f} times" for ratio in ratios),
+            ]
+
+
+def _growth_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``hbgl bench taxonomy``: each series, then the global stage."""
+    yield ["What", "Labels", "Levels", "Median", "Times slower", "Peak MiB"]
+    for run in runs:
+        for series in ("labels", "levels"):
+            for one in run["results"].get(series, {}).get("rows", {}).values():
+                rate, slower = one["documents_per_second"], one["times_slower"]
+                yield [
+                    f"by {series}: documents/s",
+                    _text(one["labels"]),
+                    _text(one["levels"]),
+                    _text(rate["median"]),
+                    f"{slower['median']:.2f}",
+                    _memory(one["peak_mib"]),
+                ]
+        for one in run["results"].get("global_stage", {}).values():
+            yield [
+                f"global stage: s per step of {one['masks_per_step']} masks",
+                _text(one["labels"]),
+                _text(one["levels"]),
+                _text(one["seconds_per_step"]["median"]),
+                "",
+                _memory(one["peak_mib"]),
+            ]
+
+
+def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``hbgl bench startup``: seconds from nothing, then memory over a file."""
+    names = {
+        "import_torch_s": "importing torch, s",
+        "help_s": "`hbgl --help`, s",
+        "predict_one_s": "`hbgl predict` on one sentence, s",
+        "predict_beyond_torch_s": "the same beyond importing torch, s",
+    }
+    yield ["What", "Median", "From - to"]
+    for run in runs:
+        for key, name in names.items():
+            one = run["results"][key]
+            yield [name, f"{one['median']:.2f}", f"{one['low']:.2f} - {one['high']:.2f}"]
+        for one in run["results"].get("many", {}).values():
+            what = f"{_text(one['documents'])} documents from a file"
+            yield [f"{what}, documents/s", _text(one["documents_per_second"]), ""]
+            yield [f"{what}, peak MiB", _memory(one["peak_mib"]), ""]
+
+
 def _plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
     columns = [dict(_flat(run["results"])) for run in runs]
@@ -117,6 +218,10 @@ def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
         yield prefix, ", ".join(_text(item) for item in value)
     else:
         yield prefix, value
+
+
+def _memory(mib: float | None) -> str:
+    return "" if mib is None else f"{mib:,.0f}"
 
 
 def _score(values: Sequence[float]) -> str:
@@ -147,6 +252,15 @@ def _machines(runs: Sequence[Run]) -> str:
         for run in runs
     )
     return "; ".join(dict.fromkeys(machines))
+
+
+ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
+    "quality": _quality_rows,
+    "bench_predict": _speed_rows,
+    "bench_train": _speed_rows,
+    "bench_taxonomy": _growth_rows,
+    "bench_startup": _startup_rows,
+}
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ from hbgl.cli import train as train_module
 from hbgl.cli.progress import TrainingProgress
 from hbgl.settings import (
     PRESETS,
+    DecisionSettings,
     GlobalStage,
     ModelSettings,
     Settings,
@@ -36,7 +37,8 @@ from hbgl.training import Stepped
 from tests.cli.conftest import QUICK, Answer, Command, document, refused, write_corpus
 
 FILES = {
-    "MANIFEST.json", "README.md", "config.json", "metrics.json", "model.safetensors", "names.json",
+    "MANIFEST.json", "README.md", "calibration.json", "config.json", "metrics.json",
+    "model.safetensors", "names.json",
     "taxonomy.tsv", "thresholds.json", "tokenizer.json",
 }  # fmt: skip
 
@@ -131,6 +133,7 @@ def _fields() -> Iterator[tuple[str, str, str, object]]:
         ("training", TrainingSettings, ""),
         ("model", ModelSettings, ""),
         ("global_stage", GlobalStage, "global-"),
+        ("decision", DecisionSettings, ""),
     ):
         hints = get_type_hints(kind)
         for field in dataclasses.fields(kind):
@@ -417,6 +420,11 @@ def test_resuming_a_complete_run_says_so(
     assert set(facts) == {"model", "seconds", "dev"}
     done = hbgl("train", *options, "-o", model, "--learning-rate", "0.5")
     refused(done, 2, "is complete, and from other options: --learning-rate was 0.02, now")
+    other = write_corpus(model.parent / "other")
+    done = hbgl("train", other, "--backbone", backbone, *QUICK, "--resume", "-o", model)
+    refused(done, 2, "is complete, and from other options: the corpus was topics, now other.")
+    done = hbgl("train", *options, "-o", model, "--rule", "leaf")
+    refused(done, 2, "is complete, and from other options: --rule was backoff, now leaf")
     (model / "config.json").write_text("{}")
     refused(hbgl("train", *options, "-o", model), 1, "config.json is truncated")
 

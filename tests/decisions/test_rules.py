@@ -89,8 +89,8 @@ def test_backoff_stops_where_the_whole_path_is_no_longer_sure() -> None:
     for rule, expected in (("backoff", {"animals"}), ("coherent", {"animals", "dogs"})):
         decision = Decision.of_paper(8).changed(
             TAXONOMY,
-            rule=rule,
-            threshold=thresholds,  # type: ignore[arg-type]
+            rule=rule,  # type: ignore[arg-type]
+            threshold=thresholds,
         )
         decider = Decider(TAXONOMY, decision, torch.device("cpu"))
         assert labels(TAXONOMY, walk(decider, animals=0.45, dogs=0.9)) == expected

@@ -44,9 +44,14 @@ COMMANDS: dict[str, LazyCommand] = {
     "train": LazyCommand("hbgl.cli.train", "train", "Train a classifier on a corpus folder."),
     "evaluate": LazyCommand("hbgl.cli.evaluate", "evaluate", "Score a model on labelled texts."),
     "predict": LazyCommand("hbgl.cli.predict", "predict", "Give new texts their labels."),
+    "export": LazyCommand("hbgl.cli.export", "export", "Write a model for another engine."),
+    "tune": LazyCommand("hbgl.cli.tune", "tune", "Fit or set a model's thresholds anew."),
+    "explain": LazyCommand("hbgl.cli.explain", "explain", "Show why a text got its labels."),
+    "inspect": LazyCommand("hbgl.cli.inspection", "inspect", "Show what a model folder holds."),
     "data": LazyCommand("hbgl.cli.data", "app", "Prepare, check, split and list corpora."),
     "taxonomy": LazyCommand("hbgl.cli.taxonomy", "app", "Check, show and convert taxonomies."),
     "backbone": LazyCommand("hbgl.cli.backbone", "app", "Fetch and show encoders beforehand."),
+    "bench": LazyCommand("hbgl.cli.bench", "app", "Measure speed and memory side by side."),
 }
 
 

@@ -70,12 +70,12 @@ def train(
     checkpoints = checkpoint_folder(output)
     if main_process:
         check_place(output, checkpoints, resume=resume, force=force)
-    metrics = finished_run(output, checkpoints, settings) if resume else None
+    opened = open_corpus(corpus)
+    metrics = finished_run(output, checkpoints, settings, opened.path.name) if resume else None
     if metrics is not None:  # known to every process, so that none of them waits for another
         if main_process:
             _report(output, metrics, as_json=as_json, done="complete already, trained")
         return
-    opened = open_corpus(corpus)
     if main_process:
         if resume:
             check_same_run(checkpoints, settings)

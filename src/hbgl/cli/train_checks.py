@@ -131,14 +131,16 @@ def _faults(faults: list[Fault], count: int, corpus: CorpusFolder) -> tuple[str,
     )
 
 
-def finished_run(output: Path, checkpoints: Path, settings: Settings) -> dict[str, Any] | None:
+def finished_run(
+    output: Path, checkpoints: Path, settings: Settings, corpus: str
+) -> dict[str, Any] | None:
     """The metrics of the model that is in ``output`` already, so that nothing is left to resume.
 
     With checkpoints beside it, it counts as finished only if it came from them: then their loss
     curves are equal. Otherwise a new run was begun over an older model.
 
     Raises:
-        UsageError: The model was trained with other options.
+        UsageError: The model was trained with other options, or on a corpus of another name.
         ModelFolderError: The model is damaged.
     """
     if not output.is_dir() or not any(output.iterdir()):
@@ -151,6 +153,8 @@ def finished_run(output: Path, checkpoints: Path, settings: Settings) -> dict[st
         return None
     config = json.loads((output / "config.json").read_bytes())
     different = list(_differences(config["settings"], settings))
+    if metrics.get("corpus") != corpus:
+        different.insert(0, f"the corpus was {metrics.get('corpus')}, now {corpus}")
     if different:
         raise UsageError(
             f"{output} is complete, and from other options: {'; '.join(different)}. "
@@ -186,7 +190,8 @@ def _differences(then: Mapping[str, Any], settings: Settings) -> Iterator[str]:
     now = settings.to_json()
     if then.get("backbone") != now["backbone"]:
         yield f"--backbone was {then.get('backbone')}, now {now['backbone']}"
-    for part, prefix in (("model", ""), ("global_stage", "global-"), ("training", "")):
+    for part in (name for name in now if name != "backbone"):
+        prefix = "global-" if part == "global_stage" else ""
         before = then.get(part) or {}
         for name in sorted(before.keys() | now[part].keys()):
             if before.get(name) != now[part].get(name):
