@@ -118,12 +118,16 @@ class _Tuning:
             columns = taxonomy.level_slice(level)
             here, truth = scores[:, columns], gold[:, columns]
             maps[level - 1] = fit_level_map(here.numpy(), truth, settings.calibration, self.seed)
+            # What 0.5 is before calibration: the map changes what a probability means, not yet what
+            # is chosen.
+            untuned = float(maps[level - 1](torch.zeros(1)))
+            thresholds[columns] = untuned
             walk.decider = self._decider(thresholds, maps, decider)
             own = 0
             if settings.tune != "none":
                 judged = walk.judge(level, here)[1].numpy()
                 fitted = fit_thresholds(
-                    judged, truth, settings.tune, settings.granularity, self.seed
+                    judged, truth, settings.tune, settings.granularity, self.seed, untuned
                 )
                 thresholds[columns], own = fitted.labels, fitted.own
                 walk.decider = self._decider(thresholds, maps, decider)
