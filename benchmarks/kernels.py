@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional
 
 from benchmarks.provenance import provenance
-from hbgl.attention import attend
+from hbgl.attending import attend
 from hbgl.dropout import dropout
 
 HEADS, WIDTH = 12, 32

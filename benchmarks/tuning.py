@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from benchmarks.provenance import provenance
+from hbgl.batching import forward_tokens
 from hbgl.corpora import open_corpus
 from hbgl.decisions import Decider, Decision, Walk
 from hbgl.evaluation import LabelledTexts
@@ -56,7 +57,7 @@ def main() -> None:
     dev = model.prepare(corpus.records("dev"))
     scores = dev_scores(
         model.method, dev, Decision.of_paper(len(model.taxonomy)), model.device,
-        model.settings.training.precision, model.settings.training.token_budget,
+        model.settings.training.precision, forward_tokens(model.device),
     )  # fmt: skip
     halves = list(_halves(len(dev), options.repeats, options.seed))
     ways = {}

@@ -423,7 +423,7 @@ def test_best_weights_keep_their_own_step_and_score(tmp_path: Path) -> None:
     """Killed between the best weights of step 4 and the last ones; then, as if on a machine that
     rounds otherwise, step 4 is no longer the best: the weights are still those of step 4.
     """
-    settings = dataclasses.replace(SETTINGS, evaluate_every=2, epochs=3)
+    settings = dataclasses.replace(SETTINGS, evaluate_every=2, epochs=3, metric="macro_f1")
     corpus = corpus_of(8)
 
     class Score(Listener):

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from hbgl.attention import attend, text_mask
+from hbgl.attending import KeyValue, attend, attend_both
+from hbgl.attention import text_mask
 from hbgl.dropout import dropout
 from hbgl.families import EncoderParts, Layer, encoder_parts
 
-__all__ = ["KeyValue", "TextMemory", "TwoStreamEncoder"]
-
-KeyValue = tuple[torch.Tensor, torch.Tensor]
-"""Keys and values of one layer, each [B, H, positions, k]."""
+__all__ = ["TextMemory", "TwoStreamEncoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +64,30 @@ class TwoStreamEncoder(nn.Module):
         """
         hidden, visible = self._embed_text(words, lengths)
         bias = self._text_bias(words.shape[1], visible)
+        known = self._known_lengths(lengths)
         layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
-            key_value = self._key_value(layer, hidden)
-            layers.append(key_value)
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
-        layers.append(self._key_value(self.parts.layers[-1], hidden))
+            layers.append(self._text_key_value(layer, hidden))
+            attended = self._attend(layer, hidden, layers[-1], bias, known)
+            hidden = self._finish(layer, hidden, attended)
+        layers.append(self._text_key_value(self.parts.layers[-1], hidden))
         return TextMemory(layers, lengths, visible)
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
         hidden, visible = self._embed_text(words, lengths)
         bias = self._text_bias(words.shape[1], visible)
+        known = self._known_lengths(lengths)
         for layer in self.parts.layers[:-1]:
-            key_value = self._key_value(layer, hidden)
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
+            key_value = self._text_key_value(layer, hidden)
+            attended = self._attend(layer, hidden, key_value, bias, known)
+            hidden = self._finish(layer, hidden, attended)
         layer = self.parts.layers[-1]
-        key_value = self._key_value(layer, hidden)
+        key_value = self._text_key_value(layer, hidden)
         first = hidden[:, :1]
         first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
-        first = self._finish(layer, first, self._attend(layer, first, key_value, first_bias))
-        return first[:, 0]
+        attended = self._attend(layer, first, key_value, first_bias)
+        return self._finish(layer, first, attended)[:, 0]
 
     def encode_labels(
         self,
@@ -95,6 +96,7 @@ class TwoStreamEncoder(nn.Module):
         offsets: torch.Tensor,
         mask: torch.Tensor,
         past: list[KeyValue] | None = None,
+        last_only: bool = False,
     ) -> tuple[torch.Tensor, list[KeyValue]]:
         """Run the label stream over an encoded text.
 
@@ -102,21 +104,26 @@ class TwoStreamEncoder(nn.Module):
         :param offsets: [S] positions counted from the end of the text: h - 1 for level h.
         :param mask: [S, P + S] who sees whom among the P cached and S new label positions.
         :param past: each layer's keys and values of the P label positions already there.
-        :returns: [B, S, d] last states, and each layer's keys and values of all P + S positions.
+        :param last_only: the last layer computes only the state of the last position.
+        :returns: [B, S, d] last states, or [B, 1, d] the last one's, and each layer's keys and
+            values of all P + S positions.
         """
         positions = memory.lengths[:, None] + offsets[None, :]
         hidden = self._embed(vectors, positions, segment=1)
         bias = self._label_bias(memory, positions, mask, past)
         cache: list[KeyValue] = []
         for number, layer in enumerate(self.parts.layers):
-            text_key, text_value = memory.layers[number]
             key, value = self._key_value(layer, hidden)
             if past is not None:
                 key = torch.cat([past[number][0], key], dim=2)
                 value = torch.cat([past[number][1], value], dim=2)
             cache.append((key, value))
-            everything = (torch.cat([text_key, key], dim=2), torch.cat([text_value, value], dim=2))
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, everything, bias))
+            if last_only and number == len(self.parts.layers) - 1:
+                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
+            query = self._split(layer.query(hidden))
+            chance = layer.attention_dropout.p if self.training else 0.0
+            mixed = attend_both(query, memory.layers[number], cache[-1], bias, chance)
+            hidden = self._finish(layer, hidden, self._joined(layer, mixed))
         return hidden, cache
 
     def _embed(self, vectors: torch.Tensor, positions: torch.Tensor, segment: int) -> torch.Tensor:
@@ -180,14 +187,33 @@ class TwoStreamEncoder(nn.Module):
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         return self._split(layer.key(hidden)), self._split(layer.value(hidden))
 
+    def _text_key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
+        """Laid out once as every later product wants them."""
+        key, value = self._key_value(layer, hidden)
+        return key.contiguous(), value.contiguous()
+
+    def _known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
+        """Text lengths as numbers, where nothing but padding limits who sees whom, on a CPU."""
+        if lengths.device.type != "cpu" or self.parts.relative_bias is not None:
+            return None
+        known: list[int] = lengths.tolist()
+        return known
+
     def _attend(
-        self, layer: Layer, queries: torch.Tensor, key_value: KeyValue, bias: torch.Tensor | None
+        self,
+        layer: Layer,
+        queries: torch.Tensor,
+        key_value: KeyValue,
+        bias: torch.Tensor | None,
+        lengths: list[int] | None = None,
     ) -> torch.Tensor:
         """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
         query = self._split(layer.query(queries))
-        key, value = key_value
-        dropout = layer.attention_dropout.p if self.training else 0.0
-        mixed = attend(query, key, value, bias, dropout)
+        chance = layer.attention_dropout.p if self.training else 0.0
+        return self._joined(layer, attend(query, *key_value, bias, chance, lengths))
+
+    def _joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
+        """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
         batch, heads, places, width = mixed.shape
         output: torch.Tensor = layer.attention_output(
             mixed.transpose(1, 2).reshape(batch, places, heads * width)

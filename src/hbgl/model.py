@@ -204,7 +204,12 @@ class HBGL(nn.Module):
                 inputs = torch.cat([known[:, None], masked], dim=1)
             offsets = torch.arange(first, level + 1, device=device)
             states, cache_with_mask = self.encoder.encode_labels(
-                memory, inputs, offsets, label_step_mask(level + 1, device), cache
+                memory,
+                inputs,
+                offsets,
+                label_step_mask(level + 1, device),
+                cache,
+                last_only=True,
             )
             # m_h is nobody's past: only u_1 .. u_{h-1} stay in the cache.
             cache = [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache_with_mask]

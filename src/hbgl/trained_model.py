@@ -19,7 +19,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from hbgl.backbones import Backbone
-from hbgl.batching import tokenize
+from hbgl.batching import forward_tokens, tokenize
 from hbgl.checkpoint import save_tensors, write_folder
 from hbgl.decisions import Decider, Decision, Decoded
 from hbgl.decoding import Prediction, answer
@@ -43,10 +43,7 @@ from hbgl.settings import DecisionSettings, Settings
 from hbgl.taxonomy import Taxonomy
 from hbgl.tuning import tune_decision
 
-__all__ = ["TOKEN_BUDGET", "TrainedModel", "default_device", "prepare_records"]
-
-TOKEN_BUDGET = 16384
-"""Padded tokens of one forward pass of prediction."""
+__all__ = ["TrainedModel", "default_device", "prepare_records"]
 
 
 @dataclass(slots=True)
@@ -124,7 +121,7 @@ class TrainedModel:
             self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
         )
         return counts.scores(self.taxonomy.levels)
 
@@ -147,7 +144,7 @@ class TrainedModel:
             records if isinstance(records, LabelledTexts) else self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
             watchers=watchers,
             on_batch=on_batch,
         )
@@ -164,7 +161,7 @@ class TrainedModel:
             settings,
             device=self.device,
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
             seed=self.settings.training.seed,
         )
         self.settings = dataclasses.replace(self.settings, decision=settings)
@@ -194,7 +191,7 @@ class TrainedModel:
             tokens,
             self.decider(decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
         )
 
     @property

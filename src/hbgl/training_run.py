@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from hbgl.backbones import Backbone, load_backbone
+from hbgl.batching import forward_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder
 from hbgl.errors import CorpusError
@@ -139,7 +140,7 @@ def train_records(
         settings.decision,
         device=accelerator.device,
         precision=settings.training.precision,
-        token_budget=settings.training.token_budget,
+        token_budget=settings.training.token_budget or forward_tokens(accelerator.device),
         seed=settings.training.seed,
     )
     if tuning.documents:

@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hbgl import __version__
+from hbgl.allocation import keep_freed_memory
 from hbgl.errors import HBGLError
 
 __all__ = ["COMMANDS", "CommandGroup", "LazyCommand", "app", "run"]
@@ -129,6 +130,7 @@ def _global_options(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``arguments`` default to ``sys.argv``."""
     options = _Options()
+    keep_freed_memory()
     try:
         code = _call(arguments, options)
         sys.stdout.flush()

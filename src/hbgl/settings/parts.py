@@ -130,8 +130,8 @@ class TrainingSettings:
     epochs: float = _choice(4.0, "Passes over the training documents.")
     steps: int | None = _choice(None, "Optimisation steps, in place of epochs.")
     batch_size: int = _choice(32, "Documents per optimisation step, over all processes.")
-    token_budget: int = _choice(
-        16384, "Most tokens (padding included) in one forward pass; larger batches accumulate."
+    token_budget: int | None = _choice(
+        None, "Most tokens (padding included) in one forward pass; default: what suits the device."
     )
     learning_rate: float = _choice(2e-4, "Peak learning rate.")
     label_learning_rate: float | None = _choice(

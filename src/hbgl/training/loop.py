@@ -21,7 +21,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from hbgl.batching import Batch, collate, epoch_batches, split_by_tokens
+from hbgl.batching import Batch, collate, epoch_batches, forward_tokens, split_by_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.decisions import Decider, Decision
 from hbgl.errors import TrainingError
@@ -113,6 +113,7 @@ class _Run:
         self.model: nn.Module = accelerator.prepare_model(method)
         self.optimizer = build_optimizer(method, method.label_parameters(), settings)
         self.checkpoints = Checkpoints(folder, fingerprint, method, self.optimizer, accelerator)
+        self.token_budget = settings.token_budget or forward_tokens(self.device)
         self.lengths = train.texts.lengths
         # Tokens that a document takes in a batch, where each is padded to the longest length.
         self.pad_to = method.max_length if method.settings.pad_to_max else None
@@ -165,9 +166,7 @@ class _Run:
         mine = indices[process :: self.accelerator.num_processes]
         # A process without documents still takes part: one document that weighs nothing.
         idle = len(mine) == 0
-        parts = split_by_tokens(
-            indices[:1] if idle else mine, self.widths, self.settings.token_budget
-        )
+        parts = split_by_tokens(indices[:1] if idle else mine, self.widths, self.token_budget)
         loss_sum = torch.zeros((), device=self.device)
         for number, part in enumerate(parts):
             batch = self._collate(part, idle)
@@ -235,7 +234,7 @@ class _Run:
             corpus,
             self.decider,
             precision=self.settings.precision,
-            token_budget=self.settings.token_budget,
+            token_budget=self.token_budget,
             share=share,
         )
         if share[1] > 1:
