@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.provenance import provenance
+from hbgl.allocation import keep_freed_memory
 from hbgl.corpora import open_corpus
 from hbgl.decisions import Decision
 from hbgl.metrics import Scores
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="save the trained model there")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    keep_freed_memory()
     overrides = {**dict(_assignment(one) for one in options.set), "training.seed": options.seed}
     run = _run(options, overrides)
     scores = {split: run[split] for split in ("dev", "test", "test_paper") if run.get(split)}
