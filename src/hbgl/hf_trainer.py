@@ -39,7 +39,7 @@ def train_by_trainer(
     head_learning_rate: float | None = None,
     **arguments: Any,
 ) -> int:
-    """Train a flat model in place; the number of steps.
+    """Train a flat model in place, and leave it ready to predict; the number of steps.
 
     :param head_learning_rate: of the layers above the encoder; None: the same as the rest.
     :param arguments: of ``TrainingArguments``, where its defaults are not wanted.
@@ -64,6 +64,7 @@ def train_by_trainer(
         trainer.head_learning_rate = head_learning_rate
         trainer.remove_callback(PrinterCallback)
         trainer.train()
+    model.eval()
     return int(trainer.state.global_step)
 
 
@@ -78,7 +79,11 @@ class _TwoRates(Trainer):
         if self.head_learning_rate is None:
             return optimizer
         model: Any = self.model
-        backbone = {id(parameter) for parameter in model.base_model.parameters()}
+        backbone = {
+            id(parameter)
+            for name, parameter in model.base_model.named_parameters()
+            if not name.startswith("pooler.")
+        }
         for group in list(optimizer.param_groups):
             head = [one for one in group["params"] if id(one) not in backbone]
             if head:

@@ -22,13 +22,16 @@ from tests.experiments.yardsticks.corpora import DEV, closed_sets, corpus_folder
 from tests.small_corpus import eight_records, labelled
 from tests.tiny import tiny_folder
 
+_HEAD = ("classifier", "bert.pooler.dense")
 TEXTS = [text for text, _ in DEV]
+LEARNING = {"learning_rate": 0.003, "head_learning_rate": 0.03}
+"""Rates at which a tiny encoder with random weights overfits."""
 
 
 @pytest.fixture(scope="session")
 def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("backbone") / "tiny"
-    tiny_folder(folder)
+    tiny_folder(folder, hidden=64)
     return folder
 
 
@@ -43,8 +46,8 @@ def fit(corpus: CorpusFolder, backbone: Path, **options: Any) -> FittedYardstick
 
 
 def test_learns_and_closes(corpus: CorpusFolder, backbone: Path) -> None:
-    """Overfitted on fourteen texts; what is chosen is what exceeds 0.5, with its ancestors."""
-    fitted = fit(corpus, backbone, epochs=60, learning_rate=0.01)
+    """Most of the seven texts get their labels: what exceeds 0.5, with its ancestors."""
+    fitted = fit(corpus, backbone, epochs=40, **LEARNING)
     shares = fitted.probabilities(TEXTS)
     assert shares is not None
     assert (shares.shape, shares.dtype) == ((7, 8), np.float32)
@@ -53,10 +56,11 @@ def test_learns_and_closes(corpus: CorpusFolder, backbone: Path) -> None:
     chosen = fitted.choose(TEXTS)
     found = [{labels[i] for i in row.indices} for row in chosen]
     assert found == closed_sets(corpus, sure)
-    assert sum(map(len, found)) > 6
+    gold = closed_sets(corpus, [labels for _, labels in DEV])
+    assert sum(one == other for one, other in zip(found, gold, strict=True)) > 3
     assert not chosen[:, corpus.taxonomy.id("herbs")].nnz
     # 14 documents in batches of 8 are two steps an epoch.
-    assert fitted.report["steps"] == 120
+    assert fitted.report["steps"] == 80
     assert "tried" not in fitted.report
     json.dumps(fitted.report)
 
@@ -113,11 +117,11 @@ def test_starts_from_the_checkpoint(corpus: CorpusFolder, backbone: Path) -> Non
 
 def test_the_grid_is_tried_on_dev(corpus: CorpusFolder, backbone: Path) -> None:
     """Two rates, of which one learns nothing; the other options stay as they are."""
-    grid = {"learning_rate": [1e-9, 0.01], "epochs": [40]}
-    fitted = fit(corpus, backbone, grid=grid, batch_size=7)
+    grid = {"learning_rate": [1e-9, 0.003], "epochs": [40]}
+    fitted = fit(corpus, backbone, head_learning_rate=0.03, grid=grid, batch_size=7)
     report = json.loads(json.dumps(fitted.report))
-    assert [one["learning_rate"] for one in report["tried"]] == [1e-9, 0.01]
-    assert report["chosen"] == {"epochs": 40, "learning_rate": 0.01, "head_learning_rate": None}
+    assert [one["learning_rate"] for one in report["tried"]] == [1e-9, 0.003]
+    assert report["chosen"] == {"epochs": 40, **LEARNING}
     assert report["tried"][1]["mean"] > report["tried"][0]["mean"]
     assert report["steps"] == 80
 
@@ -163,7 +167,7 @@ def flat_model(backbone: Path) -> Callable[[], Any]:
 
 
 def test_the_head_may_have_its_own_rate(backbone: Path, flat_model: Callable[[], Any]) -> None:
-    """At next to no rate for the encoder, only the head moves."""
+    """At next to no rate for the encoder, only the head and BERT's pooler move."""
     model, before = flat_model(), flat_model()
     own = load_backbone(str(backbone))
     steps = train_by_trainer(
@@ -181,7 +185,7 @@ def test_the_head_may_have_its_own_rate(backbone: Path, flat_model: Callable[[],
         for key, value in model.state_dict().items()
         if not torch.equal(value, before.state_dict()[key])
     }
-    assert moved == {"classifier.weight", "classifier.bias"}
+    assert moved == {f"{part}.{kind}" for part in _HEAD for kind in ("weight", "bias")}
 
 
 def test_without_it_there_is_one_rate(

@@ -60,28 +60,48 @@ class HiClassOptions(YardstickOptions):
     """Steps of the solver, of each local classifier."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node with children: its classifier, and the label of each class, None where paths end."""
+
+    classifier: Any
+    labels: list[int | None]
+
+    def children(self) -> tuple[list[str], list[int | None]]:
+        """The children's keys and labels."""
+        return self.classifier.classes_.tolist(), self.labels
+
+
 class LocalClassifiers:
     """What HiClass fitted: for each node, how likely each child is given the node."""
 
     def __init__(self, fitted: Any, labels: int) -> None:
         """Take a fitted ``LocalClassifierPerParentNode`` over paths of :func:`path_rows`."""
-        self._hierarchy, self._root, self._labels = fitted.hierarchy_, fitted.root_, labels
-        self._separator = fitted.separator_
+        self._root: str = fitted.root_
+        self._labels = labels
+        self._nodes: dict[str, _Node] = {}
+        for key, found in fitted.hierarchy_.nodes.items():
+            if "classifier" in found:  # all but those of the last level
+                names = [child.split(fitted.separator_) for child in found["classifier"].classes_]
+                ids = [None if label[-1] == END else int(label[-1]) for label in names]
+                self._nodes[key] = _Node(found["classifier"], ids)
 
     def chosen(self, vectors: np.ndarray, tolerance: float) -> csr_matrix:
         """[documents, L] boolean: down from the root through every child within the tolerance."""
         rows, columns = [], []
         waiting = [(self._root, np.arange(len(vectors)))]
         while waiting:
-            node, here = waiting.pop()
-            children, shares = self._children(node, vectors[here])
+            key, here = waiting.pop()
+            if key not in self._nodes or not len(here):
+                continue
+            node = self._nodes[key]
+            shares = node.classifier.predict_proba(vectors[here])
             near = shares >= shares.max(axis=1, keepdims=True) - tolerance
-            for (child, label), inside in zip(children, near.T, strict=True):
-                below = here[inside]
-                if label is not None and len(below):
-                    rows.append(below)
-                    columns.append(np.full(len(below), label))
-                    waiting.append((child, below))
+            for child, label, inside in zip(*node.children(), near.T, strict=True):
+                if label is not None:
+                    rows.append(here[inside])
+                    columns.append(np.full(len(rows[-1]), label))
+                    waiting.append((child, rows[-1]))
         nothing = np.zeros(0, dtype=np.int64)
         places = np.concatenate([nothing, *rows]), np.concatenate([nothing, *columns])
         shape = (len(vectors), self._labels)
@@ -93,26 +113,16 @@ class LocalClassifiers:
         found = np.zeros((len(vectors), self._labels), dtype=np.float32)
         waiting = [(self._root, np.ones(len(vectors)))]
         while waiting and len(vectors):
-            node, share = waiting.pop()
-            children, shares = self._children(node, vectors)
-            for (child, label), of_child in zip(children, shares.T, strict=True):
+            key, share = waiting.pop()
+            if key not in self._nodes:
+                continue
+            node = self._nodes[key]
+            shares = node.classifier.predict_proba(vectors)
+            for child, label, of_child in zip(*node.children(), shares.T, strict=True):
                 if label is not None:
                     found[:, label] += share * of_child
                     waiting.append((child, share * of_child))
         return found.clip(0.0, 1.0)
-
-    def _children(
-        self, node: str, vectors: np.ndarray
-    ) -> tuple[list[tuple[str, int | None]], np.ndarray]:
-        """The children with their label ids, None for the end of a path; shares [rows, C]."""
-        classifier = self._hierarchy.nodes[node].get("classifier")
-        if classifier is None:  # the last level
-            return [], np.zeros((len(vectors), 1))
-        children = []
-        for child in classifier.classes_.tolist():
-            label = child.split(self._separator)[-1]
-            children.append((child, None if label == END else int(label)))
-        return children, classifier.predict_proba(vectors)
 
 
 class _HiClass(FittedYardstick):
