@@ -148,7 +148,8 @@ def test_paths_end_where_train_says(tmp_path: Path, backbone: Path) -> None:
     assert names(corpus, chosen) == closed_sets(corpus, [labels for _, labels in ONE_PATH])
     shares = fitted.probabilities(texts)
     assert shares is not None
-    assert (shares.shape, shares.dtype) == ((len(texts), 8), np.float32)
+    assert shares.shape == (len(texts), 8)
+    assert shares.dtype == np.float32
     assert np.array_equal(shares > 0.5, chosen.toarray())
     assert not shares[:, corpus.taxonomy.id("herbs")].any()
     roots = shares[:, corpus.taxonomy.level_slice(1)].sum(axis=1)
@@ -194,6 +195,7 @@ def test_the_same_seed_gives_the_same_answers(tmp_path: Path, backbone: Path) ->
     corpus = corpus_folder(tmp_path / "c", train=ONE_PATH)
     first, second = (fit(corpus, backbone, c=1.0).probabilities(TEXTS) for _ in range(2))
     assert first is not None
+    assert second is not None
     assert np.array_equal(first, second)
 
 

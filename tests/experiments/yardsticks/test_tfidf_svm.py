@@ -32,7 +32,8 @@ def answers(fitted: FittedYardstick, texts: list[str]) -> list[set[str]]:
 
 def test_unequal_depths_several_paths_and_none(tmp_path: Path) -> None:
     """Every kind of document is learnt; herbs, of which train has none, is never chosen."""
-    corpus, lines = corpus_folder(tmp_path / "c"), []
+    corpus = corpus_folder(tmp_path / "c")
+    lines: list[str] = []
     fitted = fit(corpus, lines, c=[0.001, 10.0])
     texts = [text for text, _ in DEV]
     assert answers(fitted, texts) == closed_sets(corpus, [labels for _, labels in DEV])

@@ -50,7 +50,8 @@ def test_learns_and_closes(corpus: CorpusFolder, backbone: Path) -> None:
     fitted = fit(corpus, backbone, epochs=40, **LEARNING)
     shares = fitted.probabilities(TEXTS)
     assert shares is not None
-    assert (shares.shape, shares.dtype) == ((7, 8), np.float32)
+    assert shares.shape == (7, 8)
+    assert shares.dtype == np.float32
     labels = corpus.taxonomy.labels
     sure = [[labels[i] for i in np.flatnonzero(row > 0.5)] for row in shares]
     chosen = fitted.choose(TEXTS)
@@ -99,10 +100,13 @@ def test_the_same_seed_gives_the_same_weights(corpus: CorpusFolder, backbone: Pa
     one, other = (fit(corpus, backbone, learning_rate=0.01) for _ in range(2))
     first, second = one.probabilities(TEXTS), other.probabilities(TEXTS)
     assert first is not None
+    assert second is not None
     assert np.array_equal(first, second)
     options = {"backbone": str(backbone), "epochs": 1, "learning_rate": 0.01}
     third = fit_yardstick("trainer-flat", corpus, seed=4, options=options, said=print)
-    assert not np.array_equal(first, third.probabilities(TEXTS))
+    another = third.probabilities(TEXTS)
+    assert another is not None
+    assert not np.array_equal(first, another)
 
 
 def test_starts_from_the_checkpoint(corpus: CorpusFolder, backbone: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,8 +29,9 @@ class SentenceEncoder:
     @torch.inference_mode()
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """[texts, d] float32, each of length 1; computed in batches of texts of like length."""
-        model, device = self.backbone.model.eval(), default_device()
-        torch.nn.Module.to(model, device)
+        model: Any = self.backbone.model
+        device = default_device()
+        model.to(device).eval()
         parts = encoder_parts(model)
         longest = min(self.max_length, parts.max_positions)
         tokens = tokenize(texts, self.backbone.tokenizer, longest)

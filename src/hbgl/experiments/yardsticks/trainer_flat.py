@@ -215,12 +215,13 @@ def _new_model(located: Located, labels: int, seed: int) -> Any:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Without the progress bar of loading and the warning that a head is new."""
-    verbosity, bars = hf_logging.get_verbosity(), hf_logging.is_progress_bar_enabled()
-    hf_logging.set_verbosity_error()
-    hf_logging.disable_progress_bar()
+    untyped: Any = hf_logging
+    verbosity, bars = untyped.get_verbosity(), untyped.is_progress_bar_enabled()
+    untyped.set_verbosity_error()
+    untyped.disable_progress_bar()
     try:
         yield
     finally:
-        hf_logging.set_verbosity(verbosity)
+        untyped.set_verbosity(verbosity)
         if bars:
-            hf_logging.enable_progress_bar()
+            untyped.enable_progress_bar()
