@@ -55,6 +55,7 @@ def test_unknown_name(tmp_path: Path) -> None:
         ("tfidf-svm", {"min_df": True}, r"min_df must be a whole number of 1 or more, not True"),
         ("tfidf-svm", {"metric": "accuracy"}, r"metric must be one of mean, micro_f1, macro_f1"),
         ("trainer-flat", {"epochs": float("nan")}, r"epochs must be a number above 0, not nan"),
+        ("trainer-flat", {"max_length": 2}, r"max_length must be 3 or more, not 2"),
         ("trainer-flat", {"backbone": ""}, r"backbone must be a name, not ''"),
         ("trainer-flat", {"grid": {"seed": [1]}}, r"grid must give lists of values for epochs, "),
         ("trainer-flat", {"grid": {"epochs": [-1]}}, r"grid of epochs must be a number above 0"),

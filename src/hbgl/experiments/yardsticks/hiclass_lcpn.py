@@ -31,6 +31,7 @@ from hbgl.experiments.yardsticks.fitted import FittedYardstick
 from hbgl.experiments.yardsticks.label_paths import END, PathRows, path_rows
 from hbgl.experiments.yardsticks.options import (
     YardstickOptions,
+    length,
     name,
     numbers,
     option,
@@ -50,7 +51,7 @@ class HiClassOptions(YardstickOptions):
 
     backbone: str = option("minilm", name)
     """Whose sentence embeddings; it must be on this machine already."""
-    max_length: int = option(256, whole)
+    max_length: int = option(256, length)
     """Longest text in tokens."""
     c: tuple[float, ...] = option((1.0, 10.0, 100.0), numbers())
     """Inverse strength of the regularisation of the logistic regressions; tried on dev."""

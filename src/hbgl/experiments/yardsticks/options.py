@@ -13,6 +13,7 @@ __all__ = [
     "METRICS",
     "Reader",
     "YardstickOptions",
+    "length",
     "metric",
     "name",
     "number",
@@ -23,6 +24,7 @@ __all__ = [
     "whole",
 ]
 
+_SHORTEST = 3
 METRICS = ("mean", "micro_f1", "macro_f1")
 Reader = Callable[[Any], Any]
 """A value as given -> as it is kept; a ValueError says what it must be."""
@@ -61,6 +63,13 @@ def whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("must be a whole number of 1 or more")
     return value
+
+
+def length(value: Any) -> int:
+    """Tokens of a text: [CLS], [SEP] and one between them at least."""
+    if whole(value) < _SHORTEST:
+        raise ValueError(f"must be {_SHORTEST} or more")
+    return int(value)
 
 
 def name(value: Any) -> str:

@@ -38,7 +38,7 @@ _ROWS = 4096
 class TfidfSvmOptions(YardstickOptions):
     """The options of ``tfidf-svm``."""
 
-    c: tuple[float, ...] = option((0.1, 0.3, 1.0, 3.0), numbers())
+    c: tuple[float, ...] = option((0.3, 1.0, 3.0, 10.0), numbers())
     """Inverse strength of the regularisation; several are tried on dev."""
     ngrams: int = option(2, whole)
     """Words in a row up to which sequences of words are features."""

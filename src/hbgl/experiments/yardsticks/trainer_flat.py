@@ -28,6 +28,7 @@ from hbgl.experiments.yardsticks.documents import dev_documents, read_documents
 from hbgl.experiments.yardsticks.fitted import FittedYardstick
 from hbgl.experiments.yardsticks.options import (
     YardstickOptions,
+    length,
     name,
     number,
     numbers,
@@ -76,7 +77,7 @@ class TrainerFlatOptions(YardstickOptions):
     """Of the layers above the encoder; None: the same."""
     batch_size: int = option(8, whole)
     """Documents in a step."""
-    max_length: int | None = option(None, optional(whole))
+    max_length: int | None = option(None, optional(length))
     """Longest text in tokens; None: as long as the backbone can read."""
     grid: dict[str, tuple[float, ...]] | None = option(  # noqa: RUF009 - a field
         None, optional(_grid)
