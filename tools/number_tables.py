@@ -203,6 +203,34 @@ def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             yield [f"{what}, peak MiB", _memory(one["peak_mib"]), ""]
 
 
+def _engine_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``benchmarks/engines.py``: speed beside torch, and what an engine costs in F1."""
+    yield ["Split", "Engine", "Documents/s", "Times torch float32", "Micro-F1", "Macro-F1"]
+    for run in runs:
+        for name, one in run["results"]["engines"].items():
+            scores = (
+                f"{100 * one[key]:.2f} ({one[f'{key}_points']:+.2f})"
+                for key in ("micro_f1", "macro_f1")
+            )
+            times = one["times_reference"]
+            yield [
+                Path(run["results"]["split"]).name,
+                name,
+                _text(one["documents_per_second"]["median"]),
+                f"{times['median']:.2f} ({times['low']:.2f} - {times['high']:.2f})",
+                *scores,
+            ]
+
+
+def _tuning_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``benchmarks/tuning.py``: scores on the half of dev that was not fitted on."""
+    corpora = [f"{run['results']['corpus']} {score}" for run in runs for score in SCORES.values()]
+    yield ["Fitted on one half of dev, judged on the other", *corpora]
+    for way in dict.fromkeys(way for run in runs for way in run["results"]["ways"]):
+        ways = (run["results"]["ways"].get(way, {}) for run in runs)
+        yield [way, *(f"{100 * one[key]:.2f}" if one else "" for one in ways for key in SCORES)]
+
+
 def _plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
     columns = [dict(_flat(run["results"])) for run in runs]
@@ -260,6 +288,8 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "bench_train": _speed_rows,
     "bench_taxonomy": _growth_rows,
     "bench_startup": _startup_rows,
+    "engines": _engine_rows,
+    "tuning": _tuning_rows,
 }
 
 

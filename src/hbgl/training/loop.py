@@ -111,7 +111,8 @@ class _Run:
         self.listener = Listener()
         self.device = accelerator.device
         _set_dropout(method, settings)
-        method.label_loss.count(train.gold.sum(axis=0))
+        if method.settings.loss == "balanced":
+            method.label_loss.count(train.gold.sum(axis=0))
         method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
         self.optimizer = build_optimizer(
