@@ -88,6 +88,15 @@ def test_faulty_words_do_not_hide_the_faults_of_records(tmp_path: Path) -> None:
     assert (report.labels, report.documents) == (5, 1)
 
 
+def test_faulty_descriptions_are_faults(tmp_path: Path) -> None:
+    folder(tmp_path, train=[("b", ["optics"])], dev=[], test=[])
+    (tmp_path / "descriptions.json").write_text('{"optics": "light",\n"optcs": "light"}')
+    report = check_corpus(tmp_path)
+    [fault] = report.faults
+    assert fault.line == 2
+    assert fault.message.startswith('a description of the unknown label "optcs"')
+
+
 def test_a_corpus_without_documents_is_faulty(tmp_path: Path) -> None:
     report = check_corpus(folder(tmp_path, train=[], extra=[("a", [])]))
     assert [fault.message for fault in report.faults] == ["no documents in train, dev and test"]

@@ -18,7 +18,7 @@ from benchmarks import deletion
 from hbgl.attention import label_step_mask
 from hbgl.batching import collate, tokenize
 from hbgl.corpora import open_corpus
-from hbgl.decisions import Decision
+from hbgl.decisions import Calibration, Decision, LevelMap
 from hbgl.engines import Engine
 from hbgl.engines.engine import EngineShape
 from hbgl.errors import TaxonomyError, UsageError
@@ -39,6 +39,7 @@ FLOAT32 = {"training.precision": "float32"}
 KINDS = {
     "hbgl": with_overrides(Settings(), FLOAT32),
     "authors": with_overrides(PRESETS["authors"], FLOAT32),
+    "expected": with_overrides(Settings(), {**FLOAT32, "model.level_input": "expected"}),
     "multilabel": with_overrides(Settings(), {**FLOAT32, "model.method": "multilabel"}),
 }
 TEXT = "bank account money, weather is not my football team"
@@ -127,7 +128,8 @@ def test_logits_are_those_of_the_walk(kind: str, family: str) -> None:
     batch = collate(tokens, np.array([0]), model.method.pad_id)
     decoded = model.method.predict(batch, model.decider(model.decision))
     read = read_text(TEXT, model.backbone.tokenizer, model.method.max_length)
-    found = integrate(model, read, range(8), decoded.chosen[0].numpy(), 2)
+    inputs = decoded.probabilities if kind == "expected" else decoded.chosen
+    found = integrate(model, read, range(8), inputs[0].numpy(), 2)
     np.testing.assert_allclose(found.logits, decoded.scores[0].numpy(), atol=1e-4)
     shares = 1 / (1 + np.exp(-found.logits))
     np.testing.assert_allclose(shares, model.predict_proba([TEXT])[0], atol=1e-5)
@@ -285,6 +287,19 @@ def test_inputs_are_what_the_walk_chose_not_what_was_made_of_it(changes: Any) ->
         plain = decided(model_of(), threshold=0.6, rule=rule).predict([text])[0]
         differs |= plain.labels != model.predict([text])[0].labels
     assert differs
+
+
+@pytest.mark.parametrize("changes", [{"rule": "backoff"}, {"rule": "leaf", "threshold": 0.9}])
+def test_expected_inputs_are_the_walks_own(changes: Any) -> None:
+    """Whatever the decision makes of the probabilities, calibration included."""
+    model = decided(model_of("expected"), **changes)
+    calibration = Calibration((LevelMap("temperature", slope=0.1),) * 3)
+    model.decision = dataclasses.replace(model.decision, calibration=calibration)
+    tokens = tokenize([TEXT], model.backbone.tokenizer, model.method.max_length)
+    batch = collate(tokens, np.array([0]), model.method.pad_id)
+    scores = model.method.predict(batch, model.decider(model.decision)).scores[0]
+    found = explain(model, TEXT, TAXONOMY.labels, steps=2).explained
+    assert [one.logit for one in found] == pytest.approx(scores.tolist(), abs=1e-4)
 
 
 def test_of_several_ways_the_likeliest_is_taken() -> None:

@@ -11,6 +11,7 @@ in which they run.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import torch
@@ -47,6 +48,15 @@ class TwoStreamEncoder(nn.Module):
         super().__init__()
         self.model = model
         self.parts: EncoderParts = encoder_parts(model)
+
+    def parameters_by_depth(self) -> list[list[nn.Parameter]]:
+        """Those of the embeddings (and of all that no layer has to itself), then of each layer."""
+        layers = [
+            list(dict.fromkeys(one for part in _modules(layer) for one in part.parameters()))
+            for layer in self.parts.layers
+        ]
+        of_layers = {one for layer in layers for one in layer}
+        return [[one for one in self.model.parameters() if one not in of_layers], *layers]
 
     def look_up(self, ids: torch.Tensor, special: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of texts [B, N] -> [B, N, d] and of special tokens -> [S, d].
@@ -234,3 +244,8 @@ class TwoStreamEncoder(nn.Module):
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
+
+
+def _modules(layer: Layer) -> list[nn.Module]:
+    parts = (getattr(layer, field.name) for field in dataclasses.fields(layer))
+    return [part for part in parts if isinstance(part, nn.Module)]

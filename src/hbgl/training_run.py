@@ -19,7 +19,7 @@ from hbgl.backbones import Backbone, load_backbone
 from hbgl.batching import forward_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder
-from hbgl.errors import CorpusError
+from hbgl.errors import CorpusError, UsageError
 from hbgl.evaluation import LabelledTexts
 from hbgl.label_embeddings import initial_vectors, train_label_vectors
 from hbgl.methods import build_method
@@ -65,10 +65,12 @@ def train_classifier(
     """
     if "train" not in corpus.splits:
         raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
+    described = settings.model.description_weight > 0
     model = train_records(
         {split: corpus.records(split) for split in ("train", "dev") if split in corpus.splits},
         corpus.taxonomy,
         settings,
+        descriptions=corpus.descriptions() if described else None,
         run_folder=run_folder,
         resume=resume,
         listener=listener,
@@ -83,12 +85,21 @@ def train_records(
     taxonomy: Taxonomy,
     settings: Settings,
     *,
+    descriptions: Mapping[str, str] | None = None,
     run_folder: Path | None = None,
     resume: bool = False,
     listener: RunListener | None = None,
     load: Callable[[str], Backbone] = load_backbone,
 ) -> TrainedModel:
-    """The same from records: those of ``train`` and, where there are any, of ``dev``."""
+    """The same from records: those of ``train`` and, where there are any, of ``dev``.
+
+    :param descriptions: label -> a sentence, for a description weight above 0.
+    """
+    if settings.model.description_weight > 0 and descriptions is None:
+        raise UsageError(
+            "a description weight needs descriptions; train from a corpus folder with "
+            "descriptions.json, or leave the weight at 0"
+        )
     listener = listener or RunListener()
     started = time.perf_counter()
     accelerator = start_accelerator()
@@ -117,7 +128,7 @@ def train_records(
     global_losses: list[float] = []
     if isinstance(method, HBGL) and len(train) and not going_on and accelerator.is_main_process:
         vectors, global_losses = _label_vectors(
-            taxonomy, backbone, settings, listener, accelerator.device
+            taxonomy, backbone, settings, descriptions, listener, accelerator.device
         )
         with torch.no_grad():
             method.label_vectors.copy_(vectors)
@@ -128,7 +139,7 @@ def train_records(
         dev,
         settings.training,
         folder=folder,
-        fingerprint=_fingerprint(settings, taxonomy, splits),
+        fingerprint=_fingerprint(settings, taxonomy, splits, descriptions),
         resume=resume,
         global_losses=global_losses,
         listener=listener,
@@ -168,13 +179,23 @@ def _label_vectors(
     taxonomy: Taxonomy,
     backbone: Backbone,
     settings: Settings,
+    descriptions: Mapping[str, str] | None,
     listener: RunListener,
     device: torch.device,
 ) -> tuple[torch.Tensor, list[float]]:
     """The label vectors that the local stage starts from."""
     kind, seed = settings.model.label_vectors, settings.training.seed
     start: Literal["random", "name"] = "random" if kind == "random" else "name"
-    vectors = initial_vectors(taxonomy, backbone, start, settings.model.name_vector, seed)
+    vectors = initial_vectors(
+        taxonomy,
+        backbone,
+        start,
+        settings.model.name_vector,
+        seed,
+        descriptions=descriptions,
+        description_weight=settings.model.description_weight,
+        parent_weight=settings.model.parent_weight,
+    )
     if kind != "global" or settings.global_stage.steps == 0:
         return vectors, []
     total = settings.global_stage.steps
@@ -198,7 +219,10 @@ def _label_vectors(
 
 
 def _fingerprint(
-    settings: Settings, taxonomy: Taxonomy, splits: dict[str, LabelledTexts]
+    settings: Settings,
+    taxonomy: Taxonomy,
+    splits: dict[str, LabelledTexts],
+    descriptions: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """What must be the same for a checkpoint to be continued."""
     data = hashlib.sha256("\n".join(taxonomy.labels).encode("utf-8", "surrogatepass"))
@@ -211,6 +235,8 @@ def _fingerprint(
             corpus.gold.indptr,
         ):
             data.update(np.ascontiguousarray(array).tobytes())
+    for label, sentence in sorted((descriptions or {}).items()):
+        data.update(f"{label}\0{sentence}\0".encode())
     return {**settings.to_json(), "data": data.hexdigest()}
 
 

@@ -148,7 +148,8 @@ def _other(hint: Any, default: Any) -> object:
     if hint is bool:
         return not default
     whole = hint is int or int in options
-    value = (default or 0) + (3 if whole else 0.05)
+    downwards = not whole and 0.9 < (default or 0) <= 1  # decays end at 1
+    value = default - 0.05 if downwards else (default or 0) + (3 if whole else 0.05)
     return value if default != 1 or not whole else 0
 
 
@@ -178,6 +179,10 @@ def test_every_field_of_the_settings_is_an_option(
         "pad_to_max": ["--max-length", "8"],
         "end_of_hierarchy": ["--loss-columns", "all"],
     }.get(name, [])
+    if name == "description_weight":
+        refused(hbgl("train", corpus, "-o", "m", *flag), 1, "no descriptions.json", "add it")
+        corpus = write_corpus(place / "described")
+        (corpus / "descriptions.json").write_text("{}")
     done = hbgl("train", corpus, "-o", "m", *flag, *needed)
     assert done.code == 0, done.err
     assert getattr(getattr(seen[0], part), name) == value

@@ -49,6 +49,7 @@ class TrainingFolder:
         progress: Mapping[str, Any],
         *,
         scheduler_state: Mapping[str, Any] | None = None,
+        average: Mapping[str, torch.Tensor] | None = None,
         files: Mapping[str, bytes | Callable[[Path], None]] | None = None,
     ) -> None:
         """Replace ``last``, from which a run goes on; see ``save_training_state``."""
@@ -57,6 +58,7 @@ class TrainingFolder:
             model_tensors=model_tensors,
             optimizer=optimizer,
             scheduler_state=scheduler_state,
+            average=average,
             progress=progress,
             files=files,
         )

@@ -184,6 +184,8 @@ def _shape(method: HBGL | Multilabel) -> EngineShape:
         heads=parts.heads,
         head_width=parts.hidden_size // parts.heads,
         sep_class=isinstance(method, HBGL) and method.sep_class,
+        level_input=method.settings.level_input,
+        level_input_floor=method.settings.level_input_floor,
     )
 
 

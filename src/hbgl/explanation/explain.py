@@ -16,6 +16,7 @@ import numpy as np
 from hbgl.errors import UsageError
 from hbgl.explanation.gradients import MOST_STEPS, Integrals, integrate, is_complete
 from hbgl.explanation.words import ReadText, read_text
+from hbgl.model import HBGL
 from hbgl.taxonomy import PATH_SEPARATOR, Taxonomy
 from hbgl.trained_model import TrainedModel
 
@@ -164,7 +165,7 @@ def explain(
     read = read_text(text, model.backbone.tokenizer, method.max_length)
     explained: list[LabelExplanation] = []
     if ids:
-        inputs = _mask(taxonomy, _walked(model, text, found.labels))
+        inputs = _handed_down(model, text, found.labels)
         integrals = integrate(model, read, ids, inputs, steps)
         steps = integrals.steps
         for number, label in enumerate(ids):
@@ -194,6 +195,18 @@ def _mask(taxonomy: Taxonomy, labels: Sequence[str]) -> np.ndarray:
     mask = np.zeros(len(taxonomy), dtype=bool)
     mask[taxonomy.ids(labels)] = True
     return mask
+
+
+def _handed_down(model: TrainedModel, text: str, labels: tuple[str, ...]) -> np.ndarray:
+    """[L] what each level was told of those above it: labels, or probabilities."""
+    method = model.torch_method
+    if not isinstance(method, HBGL) or method.settings.level_input == "chosen":
+        return _mask(model.taxonomy, _walked(model, text, labels))
+    # Plain sigmoids, as the levels are told, come out where nothing calibrates or lowers them.
+    plain = model.decision.changed(model.taxonomy, rule="paper", calibrated=False)
+    shares = model.predict_proba([text], decision=plain)[0]
+    floor = method.settings.level_input_floor
+    return np.where(shares > floor, shares, np.float32(0.0))
 
 
 def _walked(model: TrainedModel, text: str, labels: tuple[str, ...]) -> tuple[str, ...]:

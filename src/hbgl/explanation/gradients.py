@@ -73,7 +73,8 @@ def integrate(
 ) -> Integrals:
     """Integrated gradients of the logits of ``labels`` (ids) in float32.
 
-    :param chosen: [L] boolean, the labels that the prediction fed into the levels below.
+    :param chosen: [L] what the prediction fed into the levels below: labels (boolean), or with
+        expected level inputs their probabilities.
     :param steps: at least so many; doubled, up to ``MOST_STEPS``, until the sums hold.
     """
     model.torch_method.eval()

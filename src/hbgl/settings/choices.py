@@ -12,6 +12,8 @@ __all__ = [
     "Granularity",
     "Head",
     "LabelVectors",
+    "LevelInput",
+    "Loss",
     "LossColumns",
     "LossReduction",
     "Method",
@@ -28,7 +30,9 @@ LabelVectors = Literal["random", "name", "global"]
 NameVector = Literal["mean", "sum"]
 Head = Literal["dot", "transform"]
 EndOfHierarchy = Literal["empty-is-sep", "sep-class"]
-LossColumns = Literal["level", "all"]
+LevelInput = Literal["chosen", "expected"]
+Loss = Literal["bce", "asymmetric", "balanced"]
+LossColumns = Literal["level", "all", "children"]
 LossReduction = Literal["sum", "mean"]
 GlobalMask = Literal["self", "root"]
 Optimizer = Literal["adam", "adamw"]

@@ -18,6 +18,8 @@ from hbgl.settings.choices import (
     Granularity,
     Head,
     LabelVectors,
+    LevelInput,
+    Loss,
     LossColumns,
     LossReduction,
     Method,
@@ -89,6 +91,12 @@ class ModelSettings:
     name_vector: NameVector = _choice(
         "mean", "A label's first vector: mean or sum of its name's token embeddings."
     )
+    description_weight: float = _choice(
+        0.0, "Share of a label's first vector that its sentence in descriptions.json gives."
+    )
+    parent_weight: float = _choice(
+        0.0, "Share of a label's first vector that its parents' vectors give, down the levels."
+    )
     head: Head = _choice(
         "dot", "dot: states times label vectors; transform: the masked-LM transform in between."
     )
@@ -96,11 +104,34 @@ class ModelSettings:
     teacher_masking: float = _choice(
         0.5, "Probability that a true level is replaced by [MASK] in the training input."
     )
+    level_input: LevelInput = _choice(
+        "chosen", "What a level hands down: its chosen labels, or all, weighted by probability."
+    )
+    level_input_floor: float = _choice(
+        0.0, "Expected level inputs leave out labels whose probability is not above this."
+    )
+    own_level_inputs: float = _choice(
+        0.0, "Share of true levels replaced by the model's own in training (linear from 0)."
+    )
     end_of_hierarchy: EndOfHierarchy = _choice(
         "empty-is-sep", "empty-is-sep: [SEP] stands for an empty level; sep-class: [SEP] predicted."
     )
+    loss: Loss = _choice(
+        "bce", "bce: cross-entropy; asymmetric: easy negatives count less; balanced: rare more."
+    )
+    asymmetric_gamma: float = _choice(
+        4.0, "Asymmetric loss: exponent of the probability that weighs a negative."
+    )
+    asymmetric_margin: float = _choice(
+        0.05, "Asymmetric loss: taken off a negative's probability; below it nothing is lost."
+    )
+    balanced_beta: float = _choice(
+        0.999, "Balanced loss: positives weigh by 1 / (1 - beta^n), n their training documents."
+    )
     loss_columns: LossColumns = _choice(
-        "level", "Columns of the loss at a level: that level's labels, or all labels and [SEP]."
+        "level",
+        "Columns of the loss at a level: that level's labels, only those with a true parent "
+        "(children), or all labels and [SEP].",
     )
     loss_reduction: LossReduction = _choice(
         "sum", "Loss over the columns: sum or mean (always averaged over documents)."
@@ -120,6 +151,41 @@ class ModelSettings:
             found.append(f"max length must be 3 tokens or more, not {self.max_length}")
         if self.end_of_hierarchy == "sep-class" and self.loss_columns != "all":
             found.append("end of hierarchy 'sep-class' needs loss columns 'all'")
+        return found + self._faults_beyond_the_paper()
+
+    def _faults_beyond_the_paper(self) -> list[str]:
+        shares = {
+            "description weight": self.description_weight,
+            "parent weight": self.parent_weight,
+            "own level inputs": self.own_level_inputs,
+        }
+        found = [
+            f"{name} must lie in 0..1, not {value}"
+            for name, value in shares.items()
+            if not 0 <= value <= 1
+        ]
+        if self.label_vectors == "random" and (self.description_weight or self.parent_weight):
+            found.append("description weight and parent weight need label vectors from names")
+        if self.name_vector == "sum" and self.description_weight:
+            found.append(
+                "description weight needs name vector 'mean': a sum grows with the number of tokens"
+            )
+        if self.level_input == "expected" and self.end_of_hierarchy == "sep-class":
+            found.append("level input 'expected' needs end of hierarchy 'empty-is-sep'")
+        if not 0 <= self.asymmetric_gamma < math.inf:
+            found.append(f"asymmetric gamma must be 0 or more, not {self.asymmetric_gamma}")
+        below_one = {
+            "level input floor": self.level_input_floor,
+            "asymmetric margin": self.asymmetric_margin,
+            "balanced beta": self.balanced_beta,
+        }
+        found += [
+            f"{name} must be 0 or more and below 1, not {value}"
+            for name, value in below_one.items()
+            if not 0 <= value < 1
+        ]
+        if self.loss_columns == "children" and self.method == "multilabel":
+            found.append("loss columns 'children' are of the method hbgl, not multilabel")
         return found
 
 
@@ -137,6 +203,9 @@ class TrainingSettings:
     label_learning_rate: float | None = _choice(
         None, "Peak learning rate of label vectors and biases; default: the same."
     )
+    layer_decay: float = _choice(
+        1.0, "Rate of each encoder layer: that of the layer above times this (1: all the same)."
+    )
     optimizer: Optimizer = _choice("adamw", "adam or adamw (decoupled weight decay).")
     weight_decay: float = _choice(0.01, "Weight decay of weight matrices (adamw).")
     schedule: Schedule = _choice("linear", "linear decay to zero after warm-up, or constant.")
@@ -144,6 +213,9 @@ class TrainingSettings:
         0.1, "Warm-up: a share of all steps when below 1, otherwise a number of steps."
     )
     clip: float = _choice(1.0, "Largest gradient norm (0: no clipping).")
+    weight_average: float = _choice(
+        0.0, "Decay of a moving average of the weights, used in their place (0: none)."
+    )
     precision: Precision = _choice(
         "auto", "auto: bfloat16 where the hardware computes it natively, else float32."
     )
@@ -189,6 +261,10 @@ class TrainingSettings:
         ]
         if not 0 <= self.seed < _SEEDS:
             found.append(f"seed must lie in 0..{_SEEDS - 1}, not {self.seed}")
+        if not 0 < self.layer_decay <= 1:
+            found.append(f"layer decay must be above 0 and at most 1, not {self.layer_decay}")
+        if not 0 <= self.weight_average < 1:
+            found.append(f"weight average must be 0 or more and below 1, not {self.weight_average}")
         shares = {
             "attention dropout": self.attention_dropout,
             "hidden dropout": self.hidden_dropout or 0.0,

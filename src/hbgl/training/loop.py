@@ -11,6 +11,7 @@ what is computed.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -40,6 +41,7 @@ from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
 from hbgl.training.checkpoints import Checkpoints
 from hbgl.training.events import Evaluated, Listener, Stepped, TrainingResult
+from hbgl.weight_average import WeightAverage
 
 __all__ = ["fit", "start_accelerator"]
 
@@ -109,10 +111,18 @@ class _Run:
         self.listener = Listener()
         self.device = accelerator.device
         _set_dropout(method, settings)
+        if method.settings.loss == "balanced":
+            method.label_loss.count(train.gold.sum(axis=0))
         method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
-        self.optimizer = build_optimizer(method, method.label_parameters(), settings)
-        self.checkpoints = Checkpoints(folder, fingerprint, method, self.optimizer, accelerator)
+        self.optimizer = build_optimizer(
+            method, method.label_parameters(), settings, method.encoder.parameters_by_depth()
+        )
+        decay = settings.weight_average
+        self.average = WeightAverage(method, decay) if decay > 0 else None
+        self.checkpoints = Checkpoints(
+            folder, fingerprint, method, self.optimizer, accelerator, self.average
+        )
         self.token_budget = settings.token_budget or forward_tokens(self.device)
         self.lengths = train.texts.lengths
         # Tokens that a document takes in a batch, where each is padded to the longest length.
@@ -121,8 +131,10 @@ class _Run:
         self.batches_per_epoch = -(-len(train) // settings.batch_size)
         self.total = settings.steps or total_steps(self.batches_per_epoch, settings.epochs)
         # While training, the paper's decision: what is tuned on dev is tuned at the end.
-        paper = Decision.of_paper(len(method.taxonomy))
-        self.decider = Decider(method.taxonomy, paper, self.device)
+        decision = Decision.of_paper(len(method.taxonomy))
+        if method.settings.loss_columns == "children":  # a child without its parent means nothing
+            decision = dataclasses.replace(decision, rule="coherent")
+        self.decider = Decider(method.taxonomy, decision, self.device)
         self.progress = TrainingResult()
         self.epoch_number = -1
         self.batches: list[np.ndarray] = []
@@ -144,6 +156,8 @@ class _Run:
             self._evaluate_if_due()
             self._save_if_due()
         self.progress.seconds = time.perf_counter() - started
+        if self.average is not None:
+            self.average.swap()
         self.checkpoints.load_best(self.progress)
         self.method.eval()
 
@@ -159,6 +173,8 @@ class _Run:
         """One optimisation step over the documents ``indices``; returns their mean loss."""
         step, process = self.progress.step, self.accelerator.process_index
         self.model.train()
+        if isinstance(self.method, HBGL):
+            self.method.begin_step(step / self.total)
         seed_step(self.settings.seed, step, process)
         rate = learning_rate_factor(step, self.total, self.settings)
         set_learning_rate(self.optimizer, rate)
@@ -181,6 +197,8 @@ class _Run:
         if self.settings.clip > 0:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update(step + 1)
         mean = float(self.accelerator.reduce(loss_sum, "sum"))
         if not np.isfinite(mean):
             raise TrainingError(
@@ -204,11 +222,16 @@ class _Run:
         return self.progress.step % every == 0 or self.progress.step == self.total
 
     def _evaluate_if_due(self) -> None:
-        step = self.progress.step
         every = self.settings.evaluate_every or self.batches_per_epoch
         if self.dev is None or len(self.dev) == 0 or not self._is_due(every):
             return
-        scores = self._evaluate(self.dev)
+        with nullcontext() if self.average is None else self.average.in_place():
+            self._score(self.dev)
+
+    def _score(self, dev: LabelledTexts) -> None:
+        """Evaluate the weights as they are, and keep them if they are the best so far."""
+        step = self.progress.step
+        scores = self._evaluate(dev)
         score = float(getattr(scores, self.settings.metric))
         best = score > self.progress.best_score
         self.progress.stale = 0 if best else self.progress.stale + 1
