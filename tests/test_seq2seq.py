@@ -363,7 +363,7 @@ def test_export_and_explanation_are_refused(learned: TrainedModel, tmp_path: Pat
     with pytest.raises(UsageError, match="seq2seq cannot be explained"):
         explain(learned, "money bank")
     pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")  # packages that are missing are named first
     with pytest.raises(UsageError, match="seq2seq cannot be exported"):
         export_model(learned, tmp_path / "export", "onnx")
     assert not (tmp_path / "export").exists()

@@ -17,7 +17,6 @@ from hbgl.batching import tokenize
 from hbgl.checkpoint import json_bytes, write_folder
 from hbgl.engines import EngineName, ExportReport, export_graphs, require_export_packages
 from hbgl.errors import UsageError
-from hbgl.methods.seq2seq import Seq2Seq
 from hbgl.trained_model import TrainedModel
 
 __all__ = ["export_model"]
@@ -46,8 +45,6 @@ def export_model(
             "give two or more"
         )
     method = model.torch_method.eval()
-    if isinstance(method, Seq2Seq):
-        raise UsageError("models of the method seq2seq cannot be exported; they predict in torch")
     if model.device.type != "cpu":
         raise UsageError("an export begins on the CPU; load the model with device='cpu'")
     tokens = tokenize(texts, model.backbone.tokenizer, method.max_length)

@@ -175,7 +175,8 @@ def test_what_trains_and_what_is_kept() -> None:
 
     def scaled(encoded: torch.Tensor) -> torch.Tensor:
         encoded = encoded.detach()
-        return encoded * (start.norm(dim=1).mean() / encoded.norm(dim=1).mean())
+        found: torch.Tensor = encoded * (start.norm(dim=1).mean() / encoded.norm(dim=1).mean())
+        return found
 
     at_first = scaled(encoder.encoded(start))
     torch.testing.assert_close(trained(steps=0), at_first)

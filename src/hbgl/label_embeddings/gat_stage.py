@@ -31,6 +31,8 @@ from hbgl.taxonomy import Taxonomy
 
 __all__ = ["train_graph_attention"]
 
+_TINY = torch.finfo(torch.float32).tiny
+
 
 def train_graph_attention(
     taxonomy: Taxonomy,
@@ -95,4 +97,5 @@ def _as_long_as(first: torch.Tensor, encoded: torch.Tensor) -> torch.Tensor:
     hundred steps; the backbone and its head start from vectors as long as words.
     """
     lengths = [one.norm(dim=1).mean() for one in (first, encoded)]
-    return encoded * (lengths[0] / lengths[1].clamp_min(torch.finfo(torch.float32).tiny))
+    scaled: torch.Tensor = encoded * (lengths[0] / lengths[1].clamp_min(_TINY))
+    return scaled
