@@ -180,9 +180,18 @@ def test_all_contradictions_come_at_once() -> None:
         asymmetric_gamma=-1.0,
         asymmetric_margin=1.0,
         balanced_beta=1.0,
+        most_generated=0,
     )
     stage = GlobalStage(
-        steps=-1, learning_rate=0.0, masks_per_step=0, mask_ratio_start=0.5, segment=2
+        steps=-1,
+        learning_rate=0.0,
+        masks_per_step=0,
+        mask_ratio_start=0.5,
+        segment=2,
+        gat_layers=0,
+        gat_heads=-1,
+        gat_trains="network",
+        gat_output="vectors",
     )
     training = TrainingSettings(
         epochs=0.0,
@@ -210,6 +219,10 @@ def test_all_contradictions_come_at_once() -> None:
         "teacher masking must lie in 0..1, not 1.5",
         "max length must be 3 tokens or more, not 2",
         "'sep-class' needs loss columns 'all'",
+        "most generated must be 1 label or more, not 0",
+        "gat layers must be 1 or more, not 0",
+        "gat heads must be 1 or more, not -1",
+        "gat output 'vectors' keeps nothing of what gat trains 'network' learns",
         "steps must be 0 or more, not -1",
         "masks per step",
         "0 < start <= end < 1, not 0.5 and 0.45",
@@ -280,8 +293,8 @@ def test_seeds_that_every_library_takes(seed: int) -> None:
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
-        ("model.method", "hbgl"),
-        ("model.label_vectors", "random, name, global"),
+        ("model.method", "hbgl, multilabel, seq2seq"),
+        ("model.label_vectors", "random, name, gat, global"),
         ("model.name_vector", "mean, sum"),
         ("model.head", "dot, transform"),
         ("model.end_of_hierarchy", "empty-is-sep, sep-class"),
@@ -290,6 +303,8 @@ def test_seeds_that_every_library_takes(seed: int) -> None:
         ("model.loss", "bce, asymmetric, balanced"),
         ("model.loss_reduction", "sum, mean"),
         ("global_stage.attention", "self, root"),
+        ("global_stage.gat_trains", "network, vectors, both"),
+        ("global_stage.gat_output", "encoded, vectors"),
         ("training.optimizer", "adam, adamw"),
         ("training.schedule", "linear, constant"),
         ("training.precision", "auto, float32, bfloat16"),

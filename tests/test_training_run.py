@@ -85,7 +85,7 @@ class Heard(RunListener):
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-@pytest.mark.parametrize("method", ["hbgl", "multilabel"])
+@pytest.mark.parametrize("method", ["hbgl", "multilabel", "seq2seq"])
 def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> None:
     """12 documents in batches of 4, two epochs: six steps, evaluated every second one."""
     settings = with_overrides(
@@ -103,7 +103,7 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     heard = Heard()
     model = train_classifier(corpus, settings, listener=heard, load=tiny)
     assert heard.steps == [1, 2, 3, 4, 5, 6]
-    assert len(heard.global_steps) == (4 if method == "hbgl" else 0)
+    assert len(heard.global_steps) == (0 if method == "multilabel" else 4)
     assert "12 training documents, 6 dev documents, 8 labels on 3 levels" in heard.lines
     assert [one["step"] for one in model.metrics["training"]["evaluations"]] == [2, 4, 6]
     assert model.metrics["dev"] in model.metrics["training"]["evaluations"]
@@ -114,8 +114,20 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     assert model.predict_proba(["money"]).shape == (1, 8)
 
 
+def test_labels_beyond_what_seq2seq_generates_are_told_of(corpus: CorpusFolder) -> None:
+    """Where eight may be generated none is left out; of the corpus's sets some are above two."""
+    long = sum(len(record.labels) > 2 for record in corpus.records("train"))
+    assert 0 < long < 12
+    for most, expected in ((8, []), (2, [f"{long} training documents have more than 2 labels"])):
+        heard = Heard()
+        overrides = {"model.method": "seq2seq", "model.most_generated": most}
+        train_classifier(corpus, with_overrides(SETTINGS, overrides), listener=heard, load=tiny)
+        told = [line.split(";")[0] for line in heard.lines if "have more than" in line]
+        assert told == expected
+
+
 @pytest.mark.parametrize("how", ["mean", "sum"])
-@pytest.mark.parametrize("start", ["random", "name", "global"])
+@pytest.mark.parametrize("start", ["random", "name", "gat", "global"])
 def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder) -> None:
     """A rate of almost nothing, no decay: the vectors after training are those before it."""
     settings = with_overrides(
@@ -137,8 +149,9 @@ def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder
     cats = tokens.mean(dim=0) if how == "mean" else tokens.sum(dim=0)
     near = torch.allclose(vectors[TAXONOMY.id("cats")], cats, atol=1e-6)
     assert near == (start == "name")
-    assert bool(heard.global_steps) == (start == "global")
-    assert bool(model.metrics["global_losses"]) == (start == "global")
+    has_stage = start in ("gat", "global")
+    assert bool(heard.global_steps) == has_stage
+    assert bool(model.metrics["global_losses"]) == has_stage
 
 
 def test_descriptions_come_from_the_corpus_folder(corpus: CorpusFolder, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from hbgl.attending import KeyValue, attend, attend_both
-from hbgl.attention import text_mask
+from hbgl.attention import label_step_mask, text_mask
 from hbgl.dropout import dropout
 from hbgl.families import EncoderParts, Layer, encoder_parts
 
@@ -135,6 +135,31 @@ class TwoStreamEncoder(nn.Module):
             mixed = attend_both(query, memory.layers[number], cache[-1], bias, chance)
             hidden = self._finish(layer, hidden, self._joined(layer, mixed))
         return hidden, cache
+
+    def encode_next(
+        self,
+        memory: TextMemory,
+        step: int,
+        known: torch.Tensor | None,
+        masked: torch.Tensor,
+        past: list[KeyValue] | None,
+    ) -> tuple[torch.Tensor, list[KeyValue]]:
+        """One prediction step: what [MASK] says in place ``step``, given all that is known before.
+
+        :param step: counted from 0.
+        :param known: [B, d] what came to stand in the place before; None in step 0.
+        :param masked: [B, 1, d] the [MASK] embedding.
+        :param past: what the step before returned.
+        :returns: [B, d] the state of [MASK], and the keys and values of what is known.
+        """
+        inputs = masked if known is None else torch.cat([known[:, None], masked], dim=1)
+        device = masked.device
+        offsets = torch.arange(max(step - 1, 0), step + 1, device=device)
+        states, cache = self.encode_labels(
+            memory, inputs, offsets, label_step_mask(step + 1, device), past, last_only=True
+        )
+        # [MASK] is nobody's past.
+        return states[:, -1], [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache]
 
     def _embed(self, vectors: torch.Tensor, positions: torch.Tensor, segment: int) -> torch.Tensor:
         """Vectors [B, S, d] plus segment and position embeddings, normalised."""

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hbgl.attention import label_step_mask, label_training_mask
+from hbgl.attention import label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
@@ -219,30 +219,16 @@ class HBGL(nn.Module):
         """
         words, (mask, sep) = self.look_up(batch)
         memory = self.encoder.encode_text(words, batch.lengths)
-        device = batch.ids.device
         walk = decider.begin(len(batch.ids))
         going_on: torch.Tensor | None = None
         masked = mask.expand(len(batch.ids), 1, -1)
         cache = None
         for level, columns in enumerate(self.slices):
-            first = max(level - 1, 0)
-            inputs = masked
+            known = None
             if level > 0:
                 above = self.handed_down(walk.chosen, walk.scores)  # of lower levels nothing yet
                 known = self.level_input(above, level - 1, sep)
-                inputs = torch.cat([known[:, None], masked], dim=1)
-            offsets = torch.arange(first, level + 1, device=device)
-            states, cache_with_mask = self.encoder.encode_labels(
-                memory,
-                inputs,
-                offsets,
-                label_step_mask(level + 1, device),
-                cache,
-                last_only=True,
-            )
-            # m_h is nobody's past: only u_1 .. u_{h-1} stay in the cache.
-            cache = [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache_with_mask]
-            state = states[:, -1]
+            state, cache = self.encoder.encode_next(memory, level, known, masked, cache)
             walk.take(level + 1, self.logits(state, columns), going_on)
             if self.sep_class:
                 end = torch.sigmoid(self.logits(state)[:, -1:]) > 0.5

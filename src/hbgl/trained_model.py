@@ -33,9 +33,8 @@ from hbgl.evaluation import (
     label_matrix,
     predict_batches,
 )
-from hbgl.methods.multilabel import Multilabel
+from hbgl.methods import TorchMethod
 from hbgl.metrics import Evaluation, Scores
-from hbgl.model import HBGL
 from hbgl.model_card import model_card
 from hbgl.model_folder import WEIGHTS, default_device, files_but_weights, read_model_folder
 from hbgl.records import Record
@@ -58,7 +57,7 @@ class TrainedModel:
     taxonomy: Taxonomy
     settings: Settings
     backbone: Backbone
-    method: HBGL | Multilabel | Engine
+    method: TorchMethod | Engine
     """In torch, or of an exported model the engine that runs it."""
     decision: Decision
     """How scores become labels: rule, thresholds, calibration."""
@@ -195,7 +194,7 @@ class TrainedModel:
         )
 
     @property
-    def torch_method(self) -> HBGL | Multilabel:
+    def torch_method(self) -> TorchMethod:
         """The method with its weights.
 
         :raises UsageError: of an exported model, which only predicts.

@@ -21,9 +21,13 @@ from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder
 from hbgl.errors import CorpusError, UsageError
 from hbgl.evaluation import LabelledTexts
-from hbgl.label_embeddings import initial_vectors, train_label_vectors
-from hbgl.methods import build_method
-from hbgl.model import HBGL
+from hbgl.label_embeddings import (
+    initial_vectors,
+    train_graph_attention,
+    train_label_vectors,
+)
+from hbgl.methods import LABEL_VECTOR_METHODS, build_method
+from hbgl.methods.seq2seq import Seq2Seq
 from hbgl.records import Record
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
@@ -121,12 +125,20 @@ def train_records(
         f"{len(train):,} training documents, {0 if dev is None else len(dev):,} dev documents, "
         f"{len(taxonomy):,} labels on {taxonomy.depth} levels"
     )
+    if isinstance(method, Seq2Seq):
+        longer = int((np.diff(train.gold.indptr) > method.most_labels).sum())
+        if longer:
+            listener.said(
+                f"{longer:,} training documents have more than {method.most_labels} labels; those "
+                "beyond are not learned (--most-generated)"
+            )
     folder = None if run_folder is None else TrainingFolder(run_folder)
     going_on = resume and folder is not None and folder.exists()
     # What the global stage made is in the checkpoint; only a fresh run computes it, and only its
     # first process, from which the others are given their weights.
     global_losses: list[float] = []
-    if isinstance(method, HBGL) and len(train) and not going_on and accelerator.is_main_process:
+    fresh = len(train) > 0 and not going_on and accelerator.is_main_process
+    if isinstance(method, LABEL_VECTOR_METHODS) and fresh:
         vectors, global_losses = _label_vectors(
             taxonomy, backbone, settings, descriptions, listener, accelerator.device
         )
@@ -196,7 +208,7 @@ def _label_vectors(
         description_weight=settings.model.description_weight,
         parent_weight=settings.model.parent_weight,
     )
-    if kind != "global" or settings.global_stage.steps == 0:
+    if kind not in ("global", "gat") or settings.global_stage.steps == 0:
         return vectors, []
     total = settings.global_stage.steps
     listener.said(f"global stage: {total} steps over {len(taxonomy):,} labels")
@@ -204,7 +216,8 @@ def _label_vectors(
     def heard(step: int, loss: float) -> None:
         listener.global_step(step, total, loss)
 
-    vectors, report = train_label_vectors(
+    train = train_label_vectors if kind == "global" else train_graph_attention
+    vectors, report = train(
         taxonomy,
         backbone,
         settings.global_stage,

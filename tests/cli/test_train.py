@@ -104,7 +104,13 @@ def test_multilabel_and_presets_train(
     hbgl: Command, backbone: Path, corpus: Path, place: Path
 ) -> None:
     quick = [*QUICK[:2], *QUICK[4:]]
-    for number, options in enumerate((["--method", "multilabel"], ["--preset", "authors"])):
+    choices = (
+        ["--method", "multilabel"],
+        ["--method", "seq2seq", "--most-generated", "2"],
+        ["--label-vectors", "gat", "--global-gat-heads", "2", "--global-gat-trains", "network"],
+        ["--preset", "authors"],
+    )
+    for number, options in enumerate(choices):
         out = place / str(number)
         done = hbgl("train", corpus, "-o", out, "--backbone", backbone, *options, *quick, "-q")
         assert done.code == 0, done.err

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from hbgl.errors import UsageError
-from hbgl.explanation.gradients import MOST_STEPS, Integrals, integrate, is_complete
+from hbgl.explanation.gradients import (
+    MOST_STEPS,
+    Integrals,
+    explainable_method,
+    integrate,
+    is_complete,
+)
 from hbgl.explanation.words import ReadText, read_text
 from hbgl.model import HBGL
 from hbgl.taxonomy import PATH_SEPARATOR, Taxonomy
@@ -150,13 +156,14 @@ def explain(
     :param steps: points of the integral; taken anew with twice as many where it is not exact.
     :param siblings: how many to give beside each label of a path, the likeliest first.
     :raises TaxonomyError: for a label that the taxonomy does not have.
-    :raises UsageError: for a model that was exported for an engine: it has no gradients.
+    :raises UsageError: for a model that was exported for an engine (it has no gradients), and for
+        the method seq2seq.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise UsageError(f"steps must be 1 to {MOST_STEPS}, not {steps}")
     if isinstance(labels, str):
         raise UsageError("one label was given where a list of labels belongs; write [label]")
-    method, taxonomy = model.torch_method, model.taxonomy
+    method, taxonomy = explainable_method(model), model.taxonomy
     wanted = None if labels is None else taxonomy.ids(dict.fromkeys(labels)).tolist()
     [found] = model.predict([text], everything=True)
     chosen = _mask(taxonomy, found.labels)

@@ -8,6 +8,8 @@ __all__ = [
     "BestMetric",
     "CalibrationKind",
     "EndOfHierarchy",
+    "GatOutput",
+    "GatTrains",
     "GlobalMask",
     "Granularity",
     "Head",
@@ -25,8 +27,8 @@ __all__ = [
     "TuneFor",
 ]
 
-Method = Literal["hbgl", "multilabel"]
-LabelVectors = Literal["random", "name", "global"]
+Method = Literal["hbgl", "multilabel", "seq2seq"]
+LabelVectors = Literal["random", "name", "gat", "global"]
 NameVector = Literal["mean", "sum"]
 Head = Literal["dot", "transform"]
 EndOfHierarchy = Literal["empty-is-sep", "sep-class"]
@@ -35,6 +37,8 @@ Loss = Literal["bce", "asymmetric", "balanced"]
 LossColumns = Literal["level", "all", "children"]
 LossReduction = Literal["sum", "mean"]
 GlobalMask = Literal["self", "root"]
+GatTrains = Literal["network", "vectors", "both"]
+GatOutput = Literal["encoded", "vectors"]
 Optimizer = Literal["adam", "adamw"]
 Schedule = Literal["linear", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]

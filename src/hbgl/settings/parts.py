@@ -14,6 +14,8 @@ from hbgl.settings.choices import (
     BestMetric,
     CalibrationKind,
     EndOfHierarchy,
+    GatOutput,
+    GatTrains,
     GlobalMask,
     Granularity,
     Head,
@@ -58,6 +60,14 @@ class GlobalStage:
     head: Head = _choice(
         "dot", "dot: states times label vectors; transform: the masked-LM transform in between."
     )
+    gat_layers: int = _choice(2, "Layers of the graph-attention network (label vectors gat).")
+    gat_heads: int = _choice(4, "Heads of each of its layers.")
+    gat_trains: GatTrains = _choice(
+        "both", "What trains in it: the network, the label vectors (a frozen network), or both."
+    )
+    gat_output: GatOutput = _choice(
+        "encoded", "Kept of it: the labels as the network encodes them, or the trained vectors."
+    )
 
     def faults(self) -> list[str]:
         """What contradicts itself, one sentence each."""
@@ -75,6 +85,14 @@ class GlobalStage:
             )
         if self.segment not in (0, 1):
             found.append(f"global stage: segment must be 0 or 1, not {self.segment}")
+        for name, value in (("layers", self.gat_layers), ("heads", self.gat_heads)):
+            if value < 1:
+                found.append(f"global stage: gat {name} must be 1 or more, not {value}")
+        if self.gat_trains == "network" and self.gat_output == "vectors":
+            found.append(
+                "global stage: gat output 'vectors' keeps nothing of what gat trains 'network' "
+                "learns; keep 'encoded', or train 'vectors' or 'both'"
+            )
         return found
 
 
@@ -83,10 +101,14 @@ class ModelSettings:
     """What the model is."""
 
     method: Method = _choice(
-        "hbgl", "hbgl: level by level on the label hierarchy; multilabel: flat head on [CLS]."
+        "hbgl",
+        "hbgl: level by level on the label hierarchy; multilabel: flat head on [CLS]; seq2seq: "
+        "label by label.",
     )
     label_vectors: LabelVectors = _choice(
-        "global", "Initial label vectors: random, from the names, or after the global stage."
+        "global",
+        "Initial label vectors: random, from the names, or after the global stage (gat: with a "
+        "graph-attention network in the backbone's place).",
     )
     name_vector: NameVector = _choice(
         "mean", "A label's first vector: mean or sum of its name's token embeddings."
@@ -140,6 +162,9 @@ class ModelSettings:
     max_length: int | None = _choice(
         None, "Longest text in tokens; default: what the backbone's positions leave."
     )
+    most_generated: int = _choice(
+        32, "seq2seq: most labels of a text; training leaves out those beyond."
+    )
     pad_to_max: bool = _choice(False, "Pad every text to the longest length (the authors do).")
 
     def faults(self) -> list[str]:
@@ -149,6 +174,8 @@ class ModelSettings:
             found.append(f"teacher masking must lie in 0..1, not {self.teacher_masking}")
         if self.max_length is not None and self.max_length < 3:
             found.append(f"max length must be 3 tokens or more, not {self.max_length}")
+        if self.most_generated < 1:
+            found.append(f"most generated must be 1 label or more, not {self.most_generated}")
         if self.end_of_hierarchy == "sep-class" and self.loss_columns != "all":
             found.append("end of hierarchy 'sep-class' needs loss columns 'all'")
         return found + self._faults_beyond_the_paper()

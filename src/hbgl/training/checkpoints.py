@@ -15,8 +15,7 @@ from accelerate import Accelerator
 
 from hbgl.checkpoint import TrainingFolder, read_progress
 from hbgl.errors import TrainingError
-from hbgl.methods.multilabel import Multilabel
-from hbgl.model import HBGL
+from hbgl.methods import TorchMethod
 from hbgl.training.events import TrainingResult
 from hbgl.weight_average import WeightAverage
 
@@ -30,7 +29,7 @@ class Checkpoints:
         self,
         folder: TrainingFolder | None,
         fingerprint: dict[str, Any],
-        method: HBGL | Multilabel,
+        method: TorchMethod,
         optimizer: torch.optim.Optimizer,
         accelerator: Accelerator,
         average: WeightAverage | None = None,

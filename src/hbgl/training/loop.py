@@ -27,9 +27,8 @@ from hbgl.checkpoint import TrainingFolder
 from hbgl.decisions import Decider, Decision
 from hbgl.errors import TrainingError
 from hbgl.evaluation import LabelledTexts, count_labels
-from hbgl.methods.multilabel import Multilabel
+from hbgl.methods import TorchMethod
 from hbgl.metrics import Scores
-from hbgl.model import HBGL
 from hbgl.optimization import (
     build_optimizer,
     learning_rate_factor,
@@ -57,7 +56,7 @@ def start_accelerator() -> Accelerator:
 
 
 def fit(
-    method: HBGL | Multilabel,
+    method: TorchMethod,
     train: LabelledTexts,
     dev: LabelledTexts | None,
     settings: TrainingSettings,
@@ -98,7 +97,7 @@ class _Run:
 
     def __init__(
         self,
-        method: HBGL | Multilabel,
+        method: TorchMethod,
         train: LabelledTexts,
         dev: LabelledTexts | None,
         settings: TrainingSettings,
@@ -295,7 +294,7 @@ class _Run:
         self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
 
 
-def _set_dropout(method: HBGL | Multilabel, settings: TrainingSettings) -> None:
+def _set_dropout(method: TorchMethod, settings: TrainingSettings) -> None:
     """Dropout inside attention and of hidden states, as the settings say."""
     parts = method.encoder.parts
     for layer in parts.layers:
