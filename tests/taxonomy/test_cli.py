@@ -66,8 +66,16 @@ def test_show_bundled_corpus(capsys: pytest.CaptureFixture[str]) -> None:
 def test_inferred_from_records(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["taxonomy", "convert", str(records), "-o", "-"]) == 0
     assert capsys.readouterr().out == "Root\tscience\tsports\nscience\tphysics\n"
-    assert run(["taxonomy", "show", str(records), "--repeated", "qualify"]) == 2
-    assert "write the paths" in capsys.readouterr().err
+    with records.open("a") as file:
+        file.write('{"text": "c", "labels": ["sports > physics"]}\n')
+    assert run(["taxonomy", "convert", str(records), "-o", "-", "--repeated", "qualify"]) == 0
+    assert capsys.readouterr().out == (
+        "Root\tscience\tsports\nscience\tphysics (science)\nsports\tphysics (sports)\n"
+    )
+    with records.open("a") as file:
+        file.write('{"text": "d", "labels": ["sports >\n')
+    assert run(["taxonomy", "check", str(records)]) == 1
+    assert f"{records}:4: broken JSON" in capsys.readouterr().err
 
 
 def test_convert(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

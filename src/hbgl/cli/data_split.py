@@ -120,7 +120,9 @@ def split(
     if text or labels or id_column:
         names = labels.split(",") if labels else "labels"
         options["columns"] = Columns(text or "text", names, id_column or "id")
-    known = _taxonomy(file, taxonomy, options, repeated.value)
+    known = _taxonomy(
+        file, taxonomy, {**options, "on_error": on_error.value, "repeated": repeated.value}
+    )
     skipped_path = skipped_file or file.with_name(f"{file.name}.skipped.jsonl")
     readers: list[RecordReader] = []
 
@@ -178,7 +180,7 @@ def split(
         typer.echo(f"{made.without_labels:,} documents have no labels")
 
 
-def _taxonomy(file: Path, given: Path | None, options: dict[str, Any], repeated: Any) -> Taxonomy:
+def _taxonomy(file: Path, given: Path | None, inferring: dict[str, Any]) -> Taxonomy:
     from hbgl.records import infer_taxonomy
     from hbgl.taxonomy import read_taxonomy
 
@@ -187,4 +189,4 @@ def _taxonomy(file: Path, given: Path | None, options: dict[str, Any], repeated:
         given = beside
     if given is not None:
         return read_taxonomy(given)
-    return infer_taxonomy(file, repeated=repeated, **options)
+    return infer_taxonomy(file, **inferring)

@@ -200,7 +200,9 @@ def _read(
     if path.is_dir():
         path = path / "taxonomy.tsv"
     if kind is _Format.RECORDS or (kind is None and path.suffix.lower() in _RECORD_SUFFIXES):
-        return _infer(path, repeated, separator)
+        from hbgl.records import infer_taxonomy
+
+        return infer_taxonomy(path, path_separator=separator, repeated=repeated.value)
     return read_taxonomy(
         path,
         format=kind.value if kind else None,
@@ -210,17 +212,6 @@ def _read(
         root=root,
         language=language,
     )
-
-
-def _infer(path: Path, repeated: _Repeated, separator: str) -> Taxonomy:
-    from hbgl.records import infer_taxonomy
-
-    if repeated is not _Repeated.JOIN:
-        raise UsageError(
-            "names under two paths of records are joined; to tell them apart, write the paths "
-            "into a text file, one per line, and read that with --repeated qualify"
-        )
-    return infer_taxonomy(path, path_separator=separator)
 
 
 def _count(records: Path, taxonomy: Taxonomy) -> Counter[str]:
