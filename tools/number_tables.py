@@ -203,6 +203,26 @@ def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             yield [f"{what}, peak MiB", _memory(one["peak_mib"]), ""]
 
 
+def _side_by_side_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """Results that have the same figures for several things: a column for each thing."""
+    columns = {name: figures for run in runs for name, figures in run["results"].items()}
+    yield ["Figure", *columns]
+    for key in next(iter(columns.values())):
+        yield [key.replace("_", " "), *(_text(figures[key]) for figures in columns.values())]
+
+
+def _fuzz_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """What became of the inputs of each reader, and of all."""
+    for run in runs:
+        found = run["results"]
+        outcomes = list(next(iter(found["by_reader"].values())))
+        yield ["Reader", "Inputs", *(outcome.capitalize() for outcome in outcomes), "Failures"]
+        for reader, counts in found["by_reader"].items():
+            yield [reader, _text(sum(counts.values())), *map(_text, counts.values()), ""]
+        totals = (sum(counts[name] for counts in found["by_reader"].values()) for name in outcomes)
+        yield ["all", _text(found["inputs"]), *map(_text, totals), _text(found["failures"])]
+
+
 def _plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
     columns = [dict(_flat(run["results"])) for run in runs]
@@ -260,6 +280,9 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "bench_train": _speed_rows,
     "bench_taxonomy": _growth_rows,
     "bench_startup": _startup_rows,
+    "fuzz_readers": _fuzz_rows,
+    "records_scale": _side_by_side_rows,
+    "taxonomy_scale": _side_by_side_rows,
 }
 
 
