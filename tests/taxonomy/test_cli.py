@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -76,6 +77,20 @@ def test_inferred_from_records(records: Path, capsys: pytest.CaptureFixture[str]
         file.write('{"text": "d", "labels": ["sports >\n')
     assert run(["taxonomy", "check", str(records)]) == 1
     assert f"{records}:4: broken JSON" in capsys.readouterr().err
+
+
+def test_inferred_from_standard_input(
+    records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = io.BufferedReader(io.BytesIO(records.read_bytes()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content))
+    assert run(["taxonomy", "show", "-"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["science", "└── physics", "sports"]
+    assert run(["taxonomy", "show", "-", "--format", "tsv"]) == 2
+    assert "save a taxonomy as tsv to a file" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(["taxonomy", "show", "-"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
 
 
 def test_convert(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,8 @@ _Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A taxonomy file, a corpus folder or name, or records whose labels are paths.",
+        help="A taxonomy file, a corpus folder or name, or records whose labels are paths "
+        "(- reads them from standard input).",
     ),
 ]
 _FormatOption = Annotated[
@@ -173,8 +174,12 @@ def _read(
 ) -> Taxonomy:
     from hbgl.taxonomy import read_taxonomy
 
+    if source == "-" and kind not in (None, "records"):
+        raise UsageError(f"standard input may hold records; save a taxonomy as {kind} to a file")
     path = Path(source)
-    if not path.exists() and kind is None and not path.suffix:
+    if source == "-":
+        kind = "records"
+    elif not path.exists() and kind is None and not path.suffix:
         from hbgl.corpora import open_corpus
 
         path = open_corpus(source).path

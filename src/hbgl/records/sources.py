@@ -126,6 +126,8 @@ def _open_file(path: Path) -> io.BufferedReader:
 
 def _open_stream(source: str | Path | BinaryIO, stack: ExitStack) -> tuple[str, io.BufferedReader]:
     if isinstance(source, (str, Path)):
+        if sys.stdin is None:
+            raise UsageError("standard input is closed; name a file")
         return "standard input", cast(io.BufferedReader, sys.stdin.buffer)
     name = getattr(source, "name", None)
     name = name if isinstance(name, str) else "stream"
