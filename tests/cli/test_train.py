@@ -424,7 +424,7 @@ def test_resuming_a_complete_run_says_so(
     done = hbgl("train", other, "--backbone", backbone, *QUICK, "--resume", "-o", model)
     refused(done, 2, "is complete, and from other options: the corpus was topics, now other.")
     done = hbgl("train", *options, "-o", model, "--rule", "leaf")
-    refused(done, 2, "is complete, and from other options: --rule was backoff, now leaf")
+    refused(done, 2, "is complete, and from other options: --rule was paper, now leaf")
     (model / "config.json").write_text("{}")
     refused(hbgl("train", *options, "-o", model), 1, "config.json is truncated")
 

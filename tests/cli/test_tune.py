@@ -21,9 +21,8 @@ def test_tuning_on_dev_raises_what_it_is_for(
     hbgl: Command, trained: Path, corpus: Path, tmp_path: Path
 ) -> None:
     new = tmp_path / "tuned"
-    done = hbgl(
-        "tune", trained, f"{corpus}:dev", "-o", new, "--for", "micro_f1", "--rule", "coherent"
-    )
+    wanted = ["--for", "micro_f1", "--granularity", "level", "--rule", "coherent"]
+    done = hbgl("tune", trained, f"{corpus}:dev", "-o", new, *wanted)
     assert done.code == 0, done.err
     assert "tuned on 12 documents" in done.out
     before = scores(hbgl, trained, corpus, "--rule", "coherent")

@@ -74,7 +74,20 @@ def test_auto_leaves_labels_alone_that_are_alike() -> None:
     assert fit_thresholds(p, gold, "micro_f1", "auto", 0).own == 0
 
 
+def test_auto_stays_where_it_was_unless_dev_is_sure() -> None:
+    """Twelve documents fit some threshold; only one that wins on held-out ones is taken."""
+    p, gold = made(12, 3, 1)
+    assert fit_thresholds(p, gold, "mean_f1", "auto", 0, 0.4).labels.tolist() == pytest.approx(
+        [0.4] * 3
+    )
+    assert fit_thresholds(p, gold, "mean_f1", "level", 0, 0.4).level != pytest.approx(0.4)
+    truth = p > 0.7  # far from 0.4, and not by chance
+    assert fit_thresholds(p, truth, "mean_f1", "auto", 0, 0.4).level > 0.6
+
+
 def test_without_gold_labels_nothing_is_fitted() -> None:
     p = np.full((5, 2), 0.9, dtype=np.float32)
     fitted = fit_thresholds(p, np.zeros((5, 2), dtype=bool), "macro_f1", "auto", 0)
     assert fitted.labels.tolist() == [0.5, 0.5]
+    fitted = fit_thresholds(p, np.zeros((5, 2), dtype=bool), "macro_f1", "level", 0, 0.25)
+    assert fitted.labels.tolist() == [0.25, 0.25]

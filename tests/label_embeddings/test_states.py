@@ -103,11 +103,12 @@ def test_a_node_with_thousands_of_children() -> None:
     # Distance 0: the masked leaf; 1: the hub; 2: 1,000 other leaves. "other" is never reached.
     assert found.nodes.tolist() == [1, 2, 1002]
     assert sorted(found.copies.tolist())[-1] == 3000
-    vectors = torch.randn(len(taxonomy), 16)
+    vectors = torch.randn(len(taxonomy), 16, generator=torch.Generator().manual_seed(0))
     encoder = FrozenEncoder(backbone, segment=1)
     states = EdgeEncoder(encoder, graph).states(vectors, masks, rows)
     expected = plain_states(backbone, taxonomy, vectors, masks, "self", 1)[0, 1000]
-    torch.testing.assert_close(states[0], expected, rtol=1e-5, atol=1e-5)
+    # Softmax over thousands of children: two orders of summation differ by float32's rounding.
+    torch.testing.assert_close(states[0], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_loss_in_pieces_equals_loss_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
-"""Thresholds tuned on dev for Micro- or Macro-F1, one per level, and per label where dev allows.
+"""Thresholds tuned on dev for Micro-F1, Macro-F1 or their mean, one per level and per label.
 
-A threshold lies half-way between two probabilities that occur, so that it decides as tuned on the
-very same numbers. ``auto`` keeps thresholds per label only where they win in cross-validation:
-with few dev documents they fit noise.
+For Micro-F1 a threshold lies half-way between two probabilities that occur, so that it decides as
+tuned on the very same numbers. With few dev documents a tuned threshold fits noise: ``auto`` takes
+one per level, or per label, only where that wins in cross-validation, by more than its spread.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ __all__ = ["LevelThresholds", "fit_thresholds"]
 
 Floats = npt.NDArray[np.float32]
 Booleans = npt.NDArray[np.bool_]
-Target = Literal["micro_f1", "macro_f1"]
+Target = Literal["micro_f1", "macro_f1", "mean_f1"]
 
 _FOLDS = 5
+_REPEATS = 4
 _FOR_A_LABEL = 20
 """Positive dev documents from which on a label may have a threshold of its own."""
 _CANDIDATES = 99
-"""Thresholds that are tried for Macro-F1: 0.01 .. 0.99."""
+"""Thresholds that are tried where Macro-F1 counts: 0.01 .. 0.99."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +41,48 @@ class LevelThresholds:
 
 
 def fit_thresholds(
-    probabilities: Floats, gold: Booleans, target: Target, granularity: Granularity, seed: int
+    probabilities: Floats,
+    gold: Booleans,
+    target: Target,
+    granularity: Granularity,
+    seed: int,
+    untuned: float = 0.5,
 ) -> LevelThresholds:
     """The thresholds of one level from its probabilities and truth on dev, [documents, C] each.
 
-    A level without gold labels on dev keeps 0.5.
+    :param untuned: what ``auto`` keeps where nothing better is found, and a level without gold
+        labels on dev in any case.
     """
+    plain = LevelThresholds(untuned, np.full(gold.shape[1], untuned, dtype=np.float32), 0)
     if not gold.any():
-        return LevelThresholds(0.5, np.full(gold.shape[1], 0.5, dtype=np.float32), 0)
+        return plain
     by_level, by_label = (
         _fit(probabilities, gold, target, per_label=per_label) for per_label in (False, True)
     )
-    if granularity == "level" or by_label.own == 0:
+    if granularity == "level":
         return by_level
-    if granularity == "label" or _per_label_wins(probabilities, gold, target, seed):
+    if granularity == "label":
         return by_label
-    return by_level
+    scores = _cross_validated(probabilities, gold, target, seed, untuned)
+    best = plain
+    best_scores = scores["untuned"]
+    for name, fitted in (("level", by_level), ("label", by_label)):
+        if name == "label" and fitted.own == 0:
+            continue
+        gains = scores[name] - best_scores
+        # Repeats share their documents: as many independent gains as folds.
+        if len(gains) > 1 and gains.mean() > gains.std() / np.sqrt(_FOLDS):
+            best, best_scores = fitted, scores[name]
+    return best
 
 
 def _fit(
     probabilities: Floats, gold: Booleans, target: Target, *, per_label: bool
 ) -> LevelThresholds:
-    best = _best_pooled if target == "micro_f1" else _best_mean
-    level = best(probabilities, gold)
+    if target == "micro_f1":
+        level = _best_pooled(probabilities, gold)
+    else:
+        level = _best_candidate(probabilities, gold, target)
     labels = np.full(gold.shape[1], level, dtype=np.float32)
     rich = np.flatnonzero(gold.sum(axis=0) >= _FOR_A_LABEL).tolist() if per_label else []
     for label in rich:
@@ -70,25 +90,34 @@ def _fit(
     return LevelThresholds(level, labels, len(rich))
 
 
-def _per_label_wins(probabilities: Floats, gold: Booleans, target: Target, seed: int) -> bool:
-    """Whether thresholds per label score better on held-out documents than the level's one."""
-    folds = np.random.default_rng(seed).permutation(len(gold)) % _FOLDS
-    chosen = {per_label: np.zeros_like(gold) for per_label in (False, True)}
-    for fold in range(_FOLDS):
-        out = folds == fold
-        for per_label, choices in chosen.items():
-            if gold[~out].any():
-                fitted = _fit(probabilities[~out], gold[~out], target, per_label=per_label)
-                choices[out] = probabilities[out] > fitted.labels
-    scores = {per_label: _f1(choices, gold, target) for per_label, choices in chosen.items()}
-    return scores[True] > scores[False]
+def _cross_validated(
+    probabilities: Floats, gold: Booleans, target: Target, seed: int, untuned: float
+) -> dict[str, Floats]:
+    """Scores of each way on held-out documents, one for each fold of each repeat."""
+    draw = np.random.default_rng(seed)
+    scores: dict[str, list[float]] = {"untuned": [], "level": [], "label": []}
+    for _ in range(_REPEATS):
+        folds = draw.permutation(len(gold)) % _FOLDS
+        for fold in range(_FOLDS):
+            out = folds == fold
+            if not gold[~out].any() or not out.any():
+                continue
+            seen, truth = probabilities[~out], gold[~out]
+            thresholds = {
+                "untuned": np.float32(untuned),
+                "level": _fit(seen, truth, target, per_label=False).labels,
+                "label": _fit(seen, truth, target, per_label=True).labels,
+            }
+            for name, one in thresholds.items():
+                scores[name].append(_f1(probabilities[out] > one, gold[out], target))
+    return {name: np.array(found, dtype=np.float32) for name, found in scores.items()}
 
 
 def _f1(chosen: Booleans, gold: Booleans, target: Target) -> float:
-    axis = None if target == "micro_f1" else 0
-    hits = (chosen & gold).sum(axis=axis)
-    sizes = chosen.sum(axis=axis) + gold.sum(axis=axis)
-    return float(np.mean(2 * hits / np.maximum(sizes, 1)))
+    hits, sizes = (chosen & gold).sum(axis=0), chosen.sum(axis=0) + gold.sum(axis=0)
+    micro = float(2 * hits.sum() / max(sizes.sum(), 1))
+    macro = float(np.mean(2 * hits / np.maximum(sizes, 1)))
+    return {"micro_f1": micro, "macro_f1": macro, "mean_f1": (micro + macro) / 2}[target]
 
 
 def _best_pooled(probabilities: Floats, gold: Booleans) -> float:
@@ -112,10 +141,10 @@ def _best_pooled(probabilities: Floats, gold: Booleans) -> float:
     return _between(float(values[place]), float(below))
 
 
-def _best_mean(probabilities: Floats, gold: Booleans) -> float:
-    """The threshold with the best mean F1 of the labels, among 0.01 .. 0.99."""
+def _best_candidate(probabilities: Floats, gold: Booleans, target: Target) -> float:
+    """The threshold with the best score among 0.01 .. 0.99."""
     candidates = np.linspace(0.01, 0.99, _CANDIDATES)
-    scores = [_f1(probabilities > one, gold, "macro_f1") for one in candidates]
+    scores = [_f1(probabilities > one, gold, target) for one in candidates]
     best = np.flatnonzero(np.isclose(scores, np.max(scores), rtol=0, atol=1e-12))
     # Of equally good ones the middle: it is the furthest from any mistake.
     return float(np.float32(candidates[best[len(best) // 2]]))

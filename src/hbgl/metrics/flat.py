@@ -55,6 +55,11 @@ class Averages:
     micro_recall: float
     """sum(TP) / sum(G)"""
 
+    @property
+    def mean_f1(self) -> float:
+        """Between Micro- and Macro-F1: neither frequent nor rare labels alone decide."""
+        return (self.micro_f1 + self.macro_f1) / 2
+
 
 @dataclass(frozen=True)
 class LevelScores(Averages):

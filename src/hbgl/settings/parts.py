@@ -153,7 +153,9 @@ class TrainingSettings:
     patience: int | None = _choice(
         None, "Stop after N evaluations on dev without a better score; default: never."
     )
-    metric: BestMetric = _choice("macro_f1", "The dev score that picks the checkpoint.")
+    metric: BestMetric = _choice(
+        "mean_f1", "The dev score that picks the checkpoint; mean_f1: of Micro- and Macro-F1."
+    )
     save_every: int | None = _choice(None, "Steps between checkpoints; default: evaluations.")
     seed: int = _choice(0, "Seed of everything random.")
 
@@ -207,10 +209,10 @@ class DecisionSettings:
         "backoff", "Rule that chooses labels: paper, closed, coherent, backoff or leaf."
     )
     tune: TuneFor = _choice(
-        "micro_f1", "The dev score that thresholds are tuned for; none: 0.5 everywhere."
+        "mean_f1", "The dev score that thresholds are tuned for; none: 0.5 before calibration."
     )
     granularity: Granularity = _choice(
-        "auto", "Thresholds per level, per label where dev has enough of it, or what dev favours."
+        "auto", "Thresholds per level, per label where dev has enough, or auto: what wins on dev."
     )
     calibration: CalibrationKind = _choice(
         "auto", "Map from scores to probabilities per level; auto: what dev favours."
