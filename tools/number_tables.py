@@ -105,7 +105,8 @@ def _decisions(run: Run) -> str:
     return (
         f"**{found['corpus']}, {found['split']}**, {cell_text(found['documents'])} documents, "
         f"method {found['method']}, rule `{found['rule']}`. "
-        f"Calibration error of the predicted labels: {errors}. Share of answers that keep to the taxonomy: {coherent}.\n\n"
+        f"Calibration error of the predicted labels: {errors}. "
+        f"Share of answers that keep to the taxonomy: {coherent}.\n\n"
         f"{_markdown(rows)}\n\nFrom `benchmarks/results`: `{run['file']}`. {_machines([run])}."
     )
 
