@@ -137,10 +137,13 @@ def check_corpus(
 
 def _taxonomy(file: Path, faults: list[Fault]) -> Taxonomy | None:
     """The taxonomy, without the words of its labels where only these are faulty."""
+    if not file.exists():
+        faults.append(Fault("no such file, and every corpus needs its taxonomy", str(file)))
+        return None
     try:
         return read_taxonomy(file)
     except TaxonomyError as error:
-        faults.extend(error.faults or [Fault(str(error))])
+        faults.extend(_faults(error, file))
     try:
         return read_taxonomy(file, names=False)
     except TaxonomyError:
@@ -153,7 +156,12 @@ def _check_descriptions(file: Path, taxonomy: Taxonomy | None, faults: list[Faul
     try:
         read_descriptions(file, taxonomy.labels)
     except TaxonomyError as error:
-        faults.extend(error.faults or [Fault(str(error))])
+        faults.extend(_faults(error, file))
+
+
+def _faults(error: TaxonomyError | RecordError, file: Path) -> Sequence[Fault]:
+    """The faults of an error; one for the file where it lists none."""
+    return error.faults or [Fault(str(error).removeprefix(f"{file}: "), str(file))]
 
 
 def _records_files(folder: Path, faults: list[Fault]) -> dict[str, Path]:
@@ -205,7 +213,7 @@ class _Count:
                 sets[record.labels] += 1
                 self._compare(name, record.text, record.labels, record.line)
         except RecordError as error:
-            return error.faults or [Fault(str(error))]
+            return _faults(error, file)
         finally:
             split.skipped = reader.summary.skipped
         return ()

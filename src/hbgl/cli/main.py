@@ -175,7 +175,9 @@ def _wrong_use(error: typer.TyperException) -> int:
         return error.exit_code
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} --help`)" if context else ""
-    message = " ".join(error.format_message().split()).rstrip(".")
+    # What typer puts before a choice that is none of those it has says nothing.
+    said = error.format_message().replace(": Value error, ", ": ")
+    message = " ".join(said.split()).rstrip(".")
     return _fail(message + hint, error.exit_code)
 
 

@@ -28,7 +28,9 @@ from hbgl.decisions import Decider, Decision
 from hbgl.errors import TrainingError
 from hbgl.evaluation import LabelledTexts, count_labels
 from hbgl.methods import TorchMethod
+from hbgl.methods.multilabel import Multilabel
 from hbgl.metrics import Scores
+from hbgl.model import HBGL
 from hbgl.optimization import (
     build_optimizer,
     learning_rate_factor,
@@ -110,7 +112,7 @@ class _Run:
         self.listener = Listener()
         self.device = accelerator.device
         _set_dropout(method, settings)
-        if method.settings.loss == "balanced":
+        if method.settings.loss == "balanced" and isinstance(method, HBGL | Multilabel):
             method.label_loss.count(train.gold.sum(axis=0))
         method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
