@@ -203,6 +203,31 @@ def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             yield [f"{what}, peak MiB", _memory(one["peak_mib"]), ""]
 
 
+def _metrics_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``benchmarks.metrics_scale``: what it takes to count and score."""
+    names = {
+        "flat_sets": "tree, label sets: Micro- and Macro-F1 alone",
+        "tree_sets": "tree, label sets: every score of them",
+        "graph_sets": "graph, label sets: every score of them",
+        "tree": "tree, label sets and all probabilities: every score",
+        "graph": "graph, label sets and all probabilities: every score",
+    }
+    yield [
+        "What is scored", "Documents", "Labels", "Processor s", "Peak MiB",
+        "Peak MiB of a tenth of them",
+    ]  # fmt: skip
+    for run in runs:
+        for case, one in run["results"].items():
+            yield [
+                names[case],
+                _text(one["documents"]),
+                _text(one["labels"]),
+                f"{one['cpu_s']:.1f}",
+                _memory(one["peak_mib"]),
+                _memory(one["peak_mib_of_a_tenth"]),
+            ]
+
+
 def _plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
     columns = [dict(_flat(run["results"])) for run in runs]
@@ -260,6 +285,7 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "bench_train": _speed_rows,
     "bench_taxonomy": _growth_rows,
     "bench_startup": _startup_rows,
+    "metrics_scale": _metrics_rows,
 }
 
 
