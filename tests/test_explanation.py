@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -332,8 +333,16 @@ def test_json_and_page() -> None:
     page = explanation_page(found)
     assert "<b>" not in page
     assert "&lt;" in page
-    assert "http" not in page
+    assert not re.search(r"https?:", page)
     assert page.count("<section>") == len(found.labels)
+    assert "default-src 'none'" in page
+    for one in found.explained:
+        ranked = sorted(one.words, key=lambda word: -abs(word.attribution))
+        for word in ranked[:8]:
+            assert f'<td class="number">{word.attribution:+.4f}</td>' in page
+        rest = sum(word.attribution for word in ranked[8:])
+        named = f'{len(ranked) - 8} other words together</td><td class="number">{rest:+.4f}</td>'
+        assert (named in page) == (len(ranked) > 8)
     assert '<span class="unread">' in page
     assert "No label is predicted" in explanation_page(
         explain(decided(model_of(), threshold=1.0), TEXT)

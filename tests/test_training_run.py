@@ -108,6 +108,10 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     assert [one["step"] for one in model.metrics["training"]["evaluations"]] == [2, 4, 6]
     assert model.metrics["dev"] in model.metrics["training"]["evaluations"]
     assert model.metrics["documents"] == 12
+    named = [label for record in corpus.records("train") for label in record.labels]
+    counts = [named.count(label) for label in corpus.taxonomy.labels]
+    assert model.metrics["label_documents"] == counts
+    assert 0 < max(counts) <= 12
     tuned = preset == "default"
     assert model.decision.rule == ("backoff" if tuned else "paper")
     assert model.metrics["tuning"]["documents"] == (6 if tuned else 0)

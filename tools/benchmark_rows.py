@@ -157,6 +157,31 @@ def _tuning_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
         yield [way, *(f"{100 * one[key]:.2f}" if one else "" for one in ways for key in SCORES)]
 
 
+def _metrics_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``benchmarks.metrics_scale``: what it takes to count and score."""
+    names = {
+        "flat_sets": "tree, label sets: Micro- and Macro-F1 alone",
+        "tree_sets": "tree, label sets: every score of them",
+        "graph_sets": "graph, label sets: every score of them",
+        "tree": "tree, label sets and all probabilities: every score",
+        "graph": "graph, label sets and all probabilities: every score",
+    }
+    yield [
+        "What is scored", "Documents", "Labels", "Processor s", "Peak MiB",
+        "Peak MiB of a tenth of them",
+    ]  # fmt: skip
+    for run in runs:
+        for case, one in run["results"].items():
+            yield [
+                names[case],
+                cell_text(one["documents"]),
+                cell_text(one["labels"]),
+                f"{one['cpu_s']:.1f}",
+                _memory(one["peak_mib"]),
+                _memory(one["peak_mib_of_a_tenth"]),
+            ]
+
+
 def plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Every figure by its name, for results that have no table of their own."""
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
@@ -206,4 +231,5 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "taxonomy_scale": _side_by_side_rows,
     "engines": _engine_rows,
     "tuning": _tuning_rows,
+    "metrics_scale": _metrics_rows,
 }

@@ -164,7 +164,23 @@ class TrainedModel:
             seed=self.settings.training.seed,
         )
         self.settings = dataclasses.replace(self.settings, decision=settings)
-        self.metrics["tuning"] = dataclasses.asdict(report)
+        self.metrics = {**self._metrics_of(self.decision), "tuning": dataclasses.asdict(report)}
+
+    def decided_by(self, decision: Decision) -> TrainedModel:
+        """The same model with another decision; it says no longer what it scored by its own."""
+        metrics, tuning = self._metrics_of(decision), self.metrics.get("tuning")
+        if tuning and decision.fingerprint() != self.decision.fingerprint():
+            metrics["tuning"] = {**tuning, "after": {}, "set_by_hand": True}
+        return dataclasses.replace(self, decision=decision, metrics=metrics)
+
+    def _metrics_of(self, decision: Decision) -> dict[str, Any]:
+        """Without scores that name another decision."""
+        own = decision.fingerprint()
+        return {
+            name: value
+            for name, value in self.metrics.items()
+            if not isinstance(value, dict) or value.get("decision", own) == own
+        }
 
     def decider(self, decision: Decision) -> Decider:
         """A decision made ready for this model; the last one is kept."""

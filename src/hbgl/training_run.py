@@ -176,6 +176,7 @@ def train_records(
         decision,
         {
             "documents": len(train),
+            "label_documents": np.bincount(train.gold.indices, minlength=len(taxonomy)).tolist(),
             # A resumed run counts the steps of the runs before it, too.
             "seconds": round(prepared + result.seconds, 1),
             "processes": accelerator.num_processes,

@@ -110,6 +110,12 @@ def test_what_became_of_damaged_inputs_is_summed_up() -> None:
         "| tsv | 4 | 0 | 4 |  |",
         "| all | 8 | 2 | 5 | 1 |",
     ]
+def test_the_scale_of_the_metrics_is_named() -> None:
+    case = {"documents": 1000, "labels": 10, "cpu_s": 1.26, "peak_mib": 99.6}
+    found = run("metrics_scale", 0, graph={**case, "peak_mib_of_a_tenth": 98.0})
+    assert number_tables.table("metrics_scale", [found]).splitlines()[2] == (
+        "| graph, label sets and all probabilities: every score | 1,000 | 10 | 1.3 | 100 | 98 |"
+    )
 
 
 def test_tables_are_filled_between_their_markers_only() -> None:

@@ -12,10 +12,11 @@ from importlib import resources
 
 from hbgl.report.error_sections import confusions, examples
 from hbgl.report.findings import Findings
+from hbgl.report.label_section import labels
 from hbgl.report.markup import Markup, element, join
 from hbgl.report.probability_sections import abstention, reliability, thresholds
 from hbgl.report.rule_section import rule_table
-from hbgl.report.score_sections import all_scores, headline, labels, levels
+from hbgl.report.score_sections import all_scores, headline, levels
 from hbgl.report.settings_section import settings
 
 __all__ = ["report_page"]

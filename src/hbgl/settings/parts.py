@@ -211,8 +211,10 @@ class ModelSettings:
             for name, value in below_one.items()
             if not 0 <= value < 1
         ]
-        if self.loss_columns == "children" and self.method == "multilabel":
-            found.append("loss columns 'children' are of the method hbgl, not multilabel")
+        if self.loss_columns == "children" and self.method != "hbgl":
+            found.append(f"loss columns 'children' are of the method hbgl, not {self.method}")
+        if self.loss != "bce" and self.method == "seq2seq":
+            found.append(f"the loss {self.loss} is of the methods hbgl and multilabel, not seq2seq")
         return found
 
 
