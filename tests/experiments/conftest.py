@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -92,7 +92,7 @@ class KnownWords:
 
 
 @pytest.fixture
-def yardsticks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+def yardsticks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Registers ``known-words`` and ``sure-words``; the list hears how they were asked."""
     asked: list[dict[str, Any]] = []
 
@@ -112,4 +112,4 @@ def yardsticks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]
     module.YARDSTICKS = {"known-words": "labels of known words", "sure-words": "with numbers"}  # type: ignore[attr-defined]
     module.fit_yardstick = fit_yardstick  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    yield asked
+    return asked

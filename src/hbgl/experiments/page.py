@@ -27,6 +27,8 @@ __all__ = ["results_page"]
 
 _SHOWN = {name: title for name, title in METRICS.items() if name != "macro_f1_supported"}
 _WITH_BARS = ("micro_f1", "macro_f1")
+_NOTHING = Number(DASH, 0.0)
+"""A dash where the numbers stand."""
 
 
 def results_page(summary: Summary) -> str:
@@ -36,7 +38,8 @@ def results_page(summary: Summary) -> str:
         for place, corpus in enumerate(summary.corpora)
     ]
     dates = summary.facts.get("date", ())
-    note = f"{len(summary.rows)} methods on corpora, runs of {_range(dates)}" if dates else ""
+    runs = sum(len(row.seeds) for row in summary.rows)
+    note = f"{runs:,} runs, {_range(dates)}" if dates else ""
     parts = [("glance", "At a glance", _glance(summary)), *corpora, ("how", "How", _how(summary))]
     return framed(summary.title, note, parts)
 
@@ -60,7 +63,7 @@ def _glance(summary: Summary) -> Markup:
             scores = known.get((corpus, method))
             for name in _WITH_BARS:
                 best = max(row.scores["tuned"][name].mean for row in summary.of(corpus))
-                cells.append(DASH if scores is None else _cell(scores[name], best=best))
+                cells.append(_cell(None if scores is None else scores[name], best=best))
         body.append(cells)
     missing = ""
     if summary.missing:
@@ -77,7 +80,7 @@ def _glance(summary: Summary) -> Markup:
 
 def _cell(one: Statistic | None, *, best: float | None = None, bar: bool = False) -> Content:
     if one is None:
-        return DASH
+        return _NOTHING
     note = "" if one.deviation is None else f"± {percent(one.deviation)}"
     is_best = best is not None and one.mean >= best - 5e-7
     return Number(percent(one.mean), one.mean, one.mean if bar else None, note, is_best)
@@ -114,7 +117,7 @@ def _scores(rows: Sequence[MethodRow], decision: str, words: str) -> Markup:
         cells += [_cell(row.scores[decision].get(name), bar=name in _WITH_BARS) for name in _SHOWN]
         if is_compared:
             differences = [] if test is None else [test.micro_f1, test.macro_f1]
-            cells += [_difference(one) for one in differences] or [DASH, DASH]
+            cells += [_difference(one) for one in differences] or [_NOTHING, _NOTHING]
         body.append(cells)
     names = list(dict.fromkeys(row.baseline for row in shown if decision in row.tests))
     against = f"; the baseline is {', '.join(map(str, names))}" if names else ""
@@ -186,7 +189,7 @@ def _grids(rows: Sequence[MethodRow]) -> list[Markup]:
             ]
             for number, one in enumerate(grid["points"])
         ]
-        words = f"by {METRICS.get(grid['metric'], grid['metric'])} with seed {grid['seed']}"
+        words = f"by {METRICS[grid['metric']]} with seed {grid['seed']}"
         head = ["point", "dev Micro-F1", "dev Macro-F1"]
         shown = table(head, body, caption=f"Scores on dev in percent; bold: taken, {words}")
         found.append(details(f"What was tried on dev for {row.method}", shown))

@@ -134,7 +134,7 @@ class Plan:
                 None if settings is None else with_overrides(settings, {"training.seed": seed}),
                 method.options.get(corpus, {}),
                 grid_points(method.grid),
-                self.seeds[0],
+                self.seeds[0] if method.grid else 0,
             )
 
     def only(self, methods: Sequence[str]) -> Plan:

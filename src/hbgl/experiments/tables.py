@@ -18,7 +18,8 @@ HOW = (
     "once, at the end. ± is the standard deviation over seeds. Differences are to the baseline on "
     "the same test documents, the mean over the seeds that both have: in brackets the 95% interval "
     "of a paired bootstrap over documents, p by approximate randomisation, two-sided, not "
-    "corrected for the number of comparisons."
+    "corrected for the number of comparisons. Both tests ask about other documents; what "
+    "other seeds would do is in ±."
 )
 """What a reader of the numbers has to know."""
 
@@ -122,7 +123,8 @@ def _grids(rows: Sequence[MethodRow]) -> Iterator[str]:
         grid = next((one["grid"] for one in row.chosen if "grid" in one), None)
         if grid is None:
             continue
-        yield f"{row.method} was chosen on dev with seed {grid['seed']}, by {grid['metric']}:"
+        metric = METRICS[grid["metric"]]
+        yield f"{row.method} was chosen on dev with seed {grid['seed']}, by {metric}:"
         yield ""
         fields = list(grid["points"][0]["point"])
         head = [*fields, "dev Micro-F1", "dev Macro-F1", ""]
