@@ -126,7 +126,7 @@ def test_finished_runs_are_skipped_and_new_seeds_added(plan: Plans) -> None:
     assert heard.lines[0] == "2 runs, 1 of them finished already"
     again = Heard()
     run_plan(plan(methods=FLAT, seeds=[0, 1]), listener=again)
-    assert again.runs == again.steps == []
+    assert (again.runs, again.steps) == ([], [])
 
 
 @pytest.mark.parametrize("stop_at", [1, 3, 5, 8])
@@ -265,7 +265,7 @@ def test_an_interrupted_grid_goes_on(plan: Plans, tmp_path: Path) -> None:
     run_plan(whole)
     made = plan(methods=GRID, baseline="tuned")
     with pytest.raises(KeyboardInterrupt):
-        run_plan(made, listener=Heard(7))  # point 0 has 3 steps, point 1 has 6
+        run_plan(made, listener=Heard(8))  # point 0 has 3 steps, point 1 has 6
     heard = Heard()
     run_plan(made, listener=heard)
     assert heard.runs[0] == "wos/tuned/grid/point-1"

@@ -31,9 +31,10 @@ def scores(gold: csr_matrix, chosen: csr_matrix) -> np.ndarray:
 
 
 def difference(gold: csr_matrix, ours: list[csr_matrix], other: list[csr_matrix]) -> np.ndarray:
-    return np.mean(
+    found: np.ndarray = np.mean(
         [scores(gold, a) - scores(gold, b) for a, b in zip(ours, other, strict=True)], axis=0
     )
+    return found
 
 
 def test_by_hand() -> None:

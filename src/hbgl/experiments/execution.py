@@ -74,6 +74,8 @@ def execute_run(
         },
     )
     folder.forget_training()
+    if run.grid and run.seed == run.grid_seed:
+        GridFolder(run, output).forget_training()
 
 
 def execute_point(

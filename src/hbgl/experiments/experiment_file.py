@@ -46,7 +46,7 @@ def read_experiment(
     table.setdefault("title", file.stem)
     if overrides:
         table = _above_all(table, dict(flattened(overrides)))
-    return read_plan(table, str(file))
+    return read_plan(table, str(file), other_corpora=corpora is not None)
 
 
 def _above_all(table: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:

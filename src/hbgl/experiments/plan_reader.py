@@ -46,13 +46,14 @@ _NOT_IN_A_GRID = ("training.seed", "training.metric", "decision.", "backbone")
 _NEEDED = ("train", "dev", "test")
 
 
-def read_plan(table: Mapping[str, Any], source: str) -> Plan:
+def read_plan(table: Mapping[str, Any], source: str, *, other_corpora: bool = False) -> Plan:
     """The plan of a table.
 
     :param source: its name in the message.
+    :param other_corpora: its corpora were replaced: what it says of those it had is no fault.
     :raises UsageError: with every fault of the plan, and of the corpora that it names.
     """
-    reader = _Reader(table)
+    reader = _Reader(table, other_corpora)
     plan = reader.plan()
     if reader.faults or plan is None:
         lines = "\n".join(f"  {fault}" for fault in dict.fromkeys(reader.faults))
@@ -63,8 +64,8 @@ def read_plan(table: Mapping[str, Any], source: str) -> Plan:
 class _Reader:
     """Reads one table; what is wrong goes to ``faults``."""
 
-    def __init__(self, table: Mapping[str, Any]) -> None:
-        self.table = table
+    def __init__(self, table: Mapping[str, Any], other_corpora: bool) -> None:
+        self.table, self.other_corpora = table, other_corpora
         self.faults: list[str] = []
 
     def plan(self) -> Plan | None:
@@ -253,7 +254,7 @@ class _Reader:
         self, table: Mapping[str, Any], corpora: Mapping[str, str], where: str
     ) -> None:
         for name in self._table(table, "per_corpus", where):
-            if corpora and name not in corpora:
+            if corpora and name not in corpora and not self.other_corpora:
                 self.faults.append(
                     f"{where}per_corpus.{name}: no such corpus; there are {', '.join(corpora)}"
                 )

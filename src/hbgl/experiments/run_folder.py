@@ -120,6 +120,11 @@ class GridFolder:
             "points": [{key: one[key] for key in ("point", "dev", "seconds")} for one in points],
         }
 
+    def forget_training(self) -> None:
+        """Remove the checkpoints: the run that goes on from them is finished."""
+        for number in range(len(self.run.grid)):
+            shutil.rmtree(self.training(number), ignore_errors=True)
+
     def _configuration(self, data: Mapping[str, str]) -> dict[str, Any]:
         """What all seeds have in common."""
         found = {**self.run.configuration(), "data": dict(data)}
