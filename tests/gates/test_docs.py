@@ -110,6 +110,8 @@ def test_what_became_of_damaged_inputs_is_summed_up() -> None:
         "| tsv | 4 | 0 | 4 |  |",
         "| all | 8 | 2 | 5 | 1 |",
     ]
+
+
 def test_the_scale_of_the_metrics_is_named() -> None:
     case = {"documents": 1000, "labels": 10, "cpu_s": 1.26, "peak_mib": 99.6}
     found = run("metrics_scale", 0, graph={**case, "peak_mib_of_a_tenth": 98.0})

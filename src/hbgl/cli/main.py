@@ -52,6 +52,12 @@ COMMANDS: dict[str, LazyCommand] = {
     "data": LazyCommand("hbgl.cli.data", "app", "Prepare, check, split and list corpora."),
     "taxonomy": LazyCommand("hbgl.cli.taxonomy", "app", "Check, show and convert taxonomies."),
     "backbone": LazyCommand("hbgl.cli.backbone", "app", "Fetch and show encoders beforehand."),
+    "experiment": LazyCommand(
+        "hbgl.cli.experiment", "experiment", "Run methods x corpora x seeds and compare them."
+    ),
+    "reproduce": LazyCommand(
+        "hbgl.cli.reproduce", "reproduce", "The paper's tables on the corpora at hand."
+    ),
     "bench": LazyCommand("hbgl.cli.bench", "app", "Measure speed and memory side by side."),
 }
 

@@ -24,6 +24,8 @@ class Axis:
     is_percent: bool = True
     is_log: bool = False
     """values from 1 on, by powers of ten"""
+    names: Sequence[tuple[float, str]] = ()
+    """where the lines of the grid lie, with their names; empty: at even distances"""
 
     def place(self, value: float) -> float:
         """0..1, cut off at the ends."""
@@ -34,6 +36,8 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Where the lines of the grid lie, and their names."""
+        if self.names:
+            return list(self.names)
         if self.is_log:
             top = max(self.high, 10)
             powers = range(int(math.log10(top)) + 1)
