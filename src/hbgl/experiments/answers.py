@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from hbgl.batching import forward_tokens
 from hbgl.decisions import Decision
 from hbgl.errors import ModelFolderError, UsageError
 from hbgl.evaluation import label_matrix, predict_batches
@@ -20,7 +21,7 @@ from hbgl.experiments.yardstick import FittedYardstick
 from hbgl.metrics import Evaluation, Evaluator
 from hbgl.records import Record
 from hbgl.taxonomy import Taxonomy
-from hbgl.trained_model import TOKEN_BUDGET, TrainedModel
+from hbgl.trained_model import TrainedModel
 
 __all__ = [
     "DECISIONS",
@@ -77,7 +78,7 @@ def _decided(model: TrainedModel, records: Sequence[Record], decision: Decision)
         corpus.texts,
         model.decider(decision),
         precision=model.settings.training.precision,
-        token_budget=TOKEN_BUDGET,
+        token_budget=forward_tokens(model.device),
     )
     while True:
         begun = time.perf_counter()

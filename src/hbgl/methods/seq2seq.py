@@ -17,11 +17,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from hbgl.attending import KeyValue
 from hbgl.attention import label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
-from hbgl.encoder import KeyValue, TwoStreamEncoder
+from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import BackboneError, UsageError
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy

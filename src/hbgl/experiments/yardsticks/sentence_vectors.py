@@ -11,9 +11,9 @@ import torch
 from torch.nn import functional
 
 from hbgl.backbones import Backbone
-from hbgl.batching import collate, prediction_batches, tokenize
+from hbgl.batching import collate, forward_tokens, prediction_batches, tokenize
 from hbgl.families import encoder_parts
-from hbgl.trained_model import TOKEN_BUDGET, default_device
+from hbgl.trained_model import default_device
 
 __all__ = ["SentenceEncoder"]
 
@@ -36,7 +36,7 @@ class SentenceEncoder:
         longest = min(self.max_length, parts.max_positions)
         tokens = tokenize(texts, self.backbone.tokenizer, longest)
         found = np.zeros((len(texts), parts.hidden_size), dtype=np.float32)
-        for indices in prediction_batches(tokens.lengths, TOKEN_BUDGET):
+        for indices in prediction_batches(tokens.lengths, forward_tokens(device)):
             batch = collate(tokens, indices, self.backbone.pad_id).to(device)
             seen = torch.arange(batch.ids.shape[1], device=device) < batch.lengths[:, None]  # [B,N]
             states = model(input_ids=batch.ids, attention_mask=seen.long()).last_hidden_state

@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification
 from transformers.utils import logging as hf_logging
 
 from hbgl.backbones import Backbone, Located, locate_backbone, read_backbone
-from hbgl.batching import TokenizedTexts, collate, prediction_batches, tokenize
+from hbgl.batching import TokenizedTexts, collate, forward_tokens, prediction_batches, tokenize
 from hbgl.corpora import CorpusFolder
 from hbgl.evaluation import LabelledTexts
 from hbgl.experiments.yardsticks.documents import dev_documents, read_documents
@@ -41,7 +41,7 @@ from hbgl.experiments.yardsticks.search import choose_on_dev, in_words
 from hbgl.families import encoder_parts
 from hbgl.hf_trainer import fast_tokenizer, train_by_trainer
 from hbgl.taxonomy import Taxonomy
-from hbgl.trained_model import TOKEN_BUDGET, default_device
+from hbgl.trained_model import default_device
 
 __all__ = ["TrainerFlatOptions", "fit_trainer_flat"]
 
@@ -109,7 +109,7 @@ class _Flat:
         device = default_device()
         self.model.to(device).eval()
         found = np.zeros((len(tokens), self.model.config.num_labels), dtype=np.float32)
-        for indices in prediction_batches(tokens.lengths, TOKEN_BUDGET):
+        for indices in prediction_batches(tokens.lengths, forward_tokens(device)):
             batch = collate(tokens, indices, self.backbone.pad_id).to(device)
             seen = torch.arange(batch.ids.shape[1], device=device) < batch.lengths[:, None]
             logits = self.model(input_ids=batch.ids, attention_mask=seen.long()).logits
