@@ -182,6 +182,15 @@ def _metrics_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             ]
 
 
+def _kernel_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``benchmarks.kernels``: what was chosen beside what it replaced."""
+    yield ["What", "Replaced, ms", "Chosen, ms", "Times as fast"]
+    for run in runs:
+        for row in run["results"]["rows"]:
+            numbers = (cell_text(row[key]) for key in ("replaced_ms", "chosen_ms", "ratio"))
+            yield [row["what"], *numbers]
+
+
 def plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Every figure by its name, for results that have no table of their own."""
     yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
@@ -231,5 +240,6 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "taxonomy_scale": _side_by_side_rows,
     "engines": _engine_rows,
     "tuning": _tuning_rows,
+    "kernels": _kernel_rows,
     "metrics_scale": _metrics_rows,
 }
