@@ -238,9 +238,9 @@ def test_the_best_point_on_dev_is_taken(plan: Plans, tmp_path: Path) -> None:
     assert heard.runs[:4] == [f"wos/tuned/grid/point-{number}" for number in range(4)]
     assert heard.runs[4:] == ["wos/tuned/seed-0", "wos/tuned/seed-1"]
     grid = result(made)["training"]["grid"]
-    scores = [point["dev"]["macro_f1"] for point in grid["points"]]
+    scores = [point["dev"]["mean_f1"] for point in grid["points"]]
     assert grid["chosen"] == scores.index(max(scores))
-    assert (grid["metric"], grid["seed"]) == ("macro_f1", 0)
+    assert (grid["metric"], grid["seed"]) == ("mean_f1", 0)
     point = grid["points"][grid["chosen"]]["point"]
     for number in (0, 1):
         record = result(made, number)

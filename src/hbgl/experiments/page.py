@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hbgl.experiments.answers import DECISIONS
 from hbgl.experiments.page_charts import charts
 from hbgl.experiments.significance import Difference
-from hbgl.experiments.summary import METRICS, MethodRow, Statistic, Summary
+from hbgl.experiments.summary import CHOSEN_BY, METRICS, MethodRow, Statistic, Summary
 from hbgl.experiments.tables import HOW, p_value
 from hbgl.report.frame import framed
 from hbgl.report.markup import (
@@ -189,7 +189,7 @@ def _grids(rows: Sequence[MethodRow]) -> list[Markup]:
             ]
             for number, one in enumerate(grid["points"])
         ]
-        words = f"by {METRICS[grid['metric']]} with seed {grid['seed']}"
+        words = f"by {CHOSEN_BY[grid['metric']]} with seed {grid['seed']}"
         head = ["point", "dev Micro-F1", "dev Macro-F1"]
         shown = table(head, body, caption=f"Scores on dev in percent; bold: taken, {words}")
         found.append(details(f"What was tried on dev for {row.method}", shown))

@@ -19,7 +19,7 @@ from hbgl.experiments.run_folder import RunFolder
 from hbgl.experiments.significance import PairedTest, paired_test
 from hbgl.metrics.result import ReliabilityBin
 
-__all__ = ["METRICS", "LevelScore", "MethodRow", "Statistic", "Summary", "summarise"]
+__all__ = ["CHOSEN_BY", "METRICS", "LevelScore", "MethodRow", "Statistic", "Summary", "summarise"]
 
 METRICS: dict[str, str] = {
     "micro_f1": "Micro-F1",
@@ -30,6 +30,9 @@ METRICS: dict[str, str] = {
     "ece_chosen": "Calibration error",
 }
 """The scores of the tables, by their keys in the JSON."""
+
+CHOSEN_BY = {**METRICS, "mean_f1": "the mean of Micro- and Macro-F1"}
+"""What the points of a grid are chosen by."""
 
 
 @dataclass(frozen=True, slots=True)

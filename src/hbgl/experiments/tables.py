@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from hbgl.experiments.answers import DECISIONS
 from hbgl.experiments.significance import Difference
-from hbgl.experiments.summary import METRICS, MethodRow, Statistic, Summary
+from hbgl.experiments.summary import CHOSEN_BY, METRICS, MethodRow, Statistic, Summary
 
 __all__ = ["HOW", "compared", "csv_table", "markdown", "p_value", "shown"]
 
@@ -123,7 +123,7 @@ def _grids(rows: Sequence[MethodRow]) -> Iterator[str]:
         grid = next((one["grid"] for one in row.chosen if "grid" in one), None)
         if grid is None:
             continue
-        metric = METRICS[grid["metric"]]
+        metric = CHOSEN_BY[grid["metric"]]
         yield f"{row.method} was chosen on dev with seed {grid['seed']}, by {metric}:"
         yield ""
         fields = list(grid["points"][0]["point"])

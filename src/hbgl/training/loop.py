@@ -243,6 +243,7 @@ class _Run:
                 "epoch": epoch,
                 "micro_f1": scores.micro_f1,
                 "macro_f1": scores.macro_f1,
+                "mean_f1": scores.mean_f1,
             }
         )
         if best:
