@@ -103,7 +103,7 @@ def test_markdown_and_csv_have_the_numbers(done: tuple[Plan, Summary]) -> None:
         test = row.tests.get(line["decision"])
         assert line["macro_f1_p"] == ("" if test is None else str(test.macro_f1.p))
     assert "| local | rerun | 87.27 ± 0.15 | 81.87 ± 0.29 |" in text
-    assert "tuned was chosen on dev with seed 0, by Macro-F1" in text
+    assert "tuned was chosen on dev with seed 0, by the mean of Micro- and Macro-F1" in text
     assert text.count("| 0.05 |") == 2
     assert "Every choice was made on dev" in text
 
