@@ -52,9 +52,11 @@ def read_results(folder: Path) -> list[Run]:
 
 
 def _single_runs(run: Run) -> Iterator[Run]:
-    """A file with several seeds lists their results as ``runs``."""
-    several = run["results"].get("runs") if run["benchmark"] == "quality" else None
-    for results in several or [run["results"]]:
+    """A file of ``quality`` with several seeds lists their results as ``runs``."""
+    if run["benchmark"] != "quality":
+        yield run
+        return
+    for results in run["results"].get("runs") or [run["results"]]:
         seed = results.get("seed", run["seed"])
         yield {**run, "seed": seed, "results": results}
 
@@ -184,6 +186,25 @@ def _growth_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             ]
 
 
+def _global_stage_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``global_stage``: by processor time, which hardly depends on what else the machine does."""
+    yield [
+        "Labels", "Attention", "Precision", "Masked", "Masks per step", "Processor s per step",
+        "Peak MiB",
+    ]  # fmt: skip
+    for run in runs:
+        for one in run["results"]:
+            yield [
+                _text(one["labels"]),
+                one["path"],
+                one["precision"],
+                f"{one['mask_ratio']:.0%}",
+                _text(one["masks_per_step"]),
+                _text(one["cpu_s"]),
+                _memory(one["peak_mib"]),
+            ]
+
+
 def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     """``hbgl bench startup``: seconds from nothing, then memory over a file."""
     names = {
@@ -260,6 +281,7 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "bench_train": _speed_rows,
     "bench_taxonomy": _growth_rows,
     "bench_startup": _startup_rows,
+    "global_stage": _global_stage_rows,
 }
 
 
