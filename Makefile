@@ -52,7 +52,7 @@ test-slow: $(INSTALLED)  ## all tests that take minutes, and those that download
 
 docs: $(INSTALLED)  ## write docs/cli.md and the number tables anew
 	$(BIN)/python tools/cli_reference.py
-	$(BIN)/python tools/number_tables.py
+	$(BIN)/python -m tools.number_tables
 
 fmt: $(INSTALLED)
 	$(BIN)/ruff check --fix $(SOURCES)

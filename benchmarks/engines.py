@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 from benchmarks.provenance import provenance
+from hbgl.batching import forward_tokens
 from hbgl.bench.rounds import interleave, ratio, spread
 from hbgl.cli.sources import checked_source
 from hbgl.engines import EngineName
@@ -34,7 +35,7 @@ from hbgl.exporting import export_model
 from hbgl.methods import Method
 from hbgl.precision import autocast_dtype
 from hbgl.records import read_records
-from hbgl.trained_model import TOKEN_BUDGET, TrainedModel
+from hbgl.trained_model import TrainedModel
 
 REFERENCE = "torch float32"
 PACKAGES: dict[EngineName, tuple[str, ...]] = {
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1000, help="for the speed")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--budget", type=float, default=1800.0, help="seconds for all rounds")
-    parser.add_argument("--token-budget", type=int, default=TOKEN_BUDGET)
+    parser.add_argument("--token-budget", type=int, default=forward_tokens(torch.device("cpu")))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

@@ -33,7 +33,7 @@ import zstandard
 from benchmarks.fuzz_inputs import TAXONOMIES, mutated, record_samples
 from benchmarks.provenance import provenance
 from hbgl.errors import HBGLError
-from hbgl.records import Columns, Record, SkippedRecords, read_records
+from hbgl.records import Columns, Record, SkippedRecords, infer_taxonomy, read_records
 from hbgl.records.lines import BOM
 from hbgl.records.sources import Format as RecordFormat
 from hbgl.taxonomy import Taxonomy, read_taxonomy
@@ -41,7 +41,8 @@ from hbgl.taxonomy import Taxonomy, read_taxonomy
 __all__ = ["main"]
 
 SECONDS = 10  # of the CPU
-HANGS = 120  # seconds on the clock, which a busy machine must not reach
+HANGS = 120  # seconds of waiting for one input, which a busy machine must not reach
+POLL = 0.05  # seconds between two looks at the place
 CHUNK = 50_000  # inputs that one process reads
 MEMORY = 4 << 30
 SHOWN = 100
@@ -61,6 +62,7 @@ WEIGHTS = {
     "taxonomy json": 6,
     "taxonomy json nodes": 6,
     "taxonomy names": 4,
+    "taxonomy records": 6,
     "taxonomy yaml": 2,
     "taxonomy label-studio": 4,
     "taxonomy skos turtle": 0.5,
@@ -68,17 +70,20 @@ WEIGHTS = {
 }
 
 
+def damaged(sample: bytes, rng: random.Random) -> tuple[bytes, bytes]:
+    """A sample changed before or after its compression, if any, and what was compressed."""
+    packed = rng.choice(("", "", "", "gz", "zst"))
+    plain = mutated(sample, rng) if not packed or rng.random() < 0.5 else sample
+    if not packed:
+        return plain, plain
+    content = (gzip.compress if packed == "gz" else zstandard.compress)(plain)
+    return mutated(content, rng) if plain is sample else content, plain
+
+
 def fuzz_records(kind: str, sample: bytes, rng: random.Random) -> str:
     """Read one damaged file of records; what became of it."""
     format: RecordFormat = kind  # type: ignore[assignment]  # noqa: A001
-    packed = rng.choice(("", "", "", "gz", "zst"))
-    content = mutated(sample, rng) if not packed or rng.random() < 0.5 else sample
-    plain = content
-    if packed:
-        pack = gzip.compress if packed == "gz" else zstandard.compress
-        content = pack(content)
-        if plain is sample:
-            content = mutated(content, rng)
+    content, plain = damaged(sample, rng)
     taxonomy = rng.choice((None, TREE, TREE, GRAPH))
     columns = Columns(labels=["level1", "level2"]) if rng.random() < 0.1 else None
     on_error: Literal["fail", "skip"] = rng.choice(("fail", "skip", "skip"))
@@ -100,7 +105,11 @@ def fuzz_records(kind: str, sample: bytes, rng: random.Random) -> str:
             check_record(record, taxonomy)
     except HBGLError:
         return "refused"
-    if kind == "jsonl" and not packed and not plain.startswith((b"\x1f\x8b", b"\x28\xb5", b"PAR1")):
+    if (
+        kind == "jsonl"
+        and content is plain
+        and not plain.startswith((b"\x1f\x8b", b"\x28\xb5", b"PAR1"))
+    ):
         # A blank line holds nothing, but one over the limit is reported without a look at it.
         marked = zip(plain.split(b"\n"), plain.removeprefix(BOM).split(b"\n"), strict=True)
         lines = sum(bool(line.strip()) or len(raw) > limit for raw, line in marked)
@@ -139,15 +148,40 @@ def fuzz_taxonomy(kind: str, folder: Path, rng: random.Random) -> str:
         )
     except HBGLError:
         return "refused"
+    check_taxonomy(taxonomy)
+    return "read"
+
+
+def fuzz_inference(kind: str, sample: bytes, rng: random.Random) -> str:
+    """Infer a taxonomy from one damaged file of records; what became of it."""
+    format: RecordFormat = kind  # type: ignore[assignment]  # noqa: A001
+    content, _ = damaged(sample, rng)
+    try:
+        taxonomy = infer_taxonomy(
+            io.BytesIO(content),
+            format=format,
+            on_error=rng.choice(("fail", "skip", "skip")),
+            repeated=rng.choice(("join", "qualify")),
+        )
+    except HBGLError:
+        return "refused"
+    check_taxonomy(taxonomy)
+    return "read"
+
+
+def check_taxonomy(taxonomy: Taxonomy) -> None:
+    """A taxonomy that was read must have a level for each label."""
     if len(taxonomy.levels) != len(taxonomy) or taxonomy.depth < 1:
         raise AssertionError(f"levels do not fit: {taxonomy!r}")
-    return "read"
 
 
 def fuzz_one(seed: int, number: int, samples: dict[str, bytes], folder: Path) -> tuple[str, str]:
     """Make and read one input: its kind, and what became of it."""
     rng = random.Random(f"{seed}-{number}")
     [kind] = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))
+    if kind == "taxonomy records":
+        format = rng.choice(list(samples))  # noqa: A001
+        return kind, fuzz_inference(format, samples[format], rng)
     if kind.startswith("taxonomy "):
         return kind, fuzz_taxonomy(kind.removeprefix("taxonomy "), folder, rng)
     return kind, fuzz_records(kind, samples[kind], rng)
@@ -202,8 +236,11 @@ def fuzz(seed: int, count: int) -> tuple[Counter[tuple[str, str]], list[tuple[in
 
 
 def supervise(process: Any, found: Any, place: Synchronized[int]) -> tuple[Any, str]:
-    """The result of a process, or None and how it died."""
-    seen, since = place.value, time.monotonic()
+    """The result of a process, or None and how it died.
+
+    Looks are counted, not seconds: a run that was stopped for a while goes on as if nothing was.
+    """
+    seen, looks = place.value, 0
     while True:
         if not found.empty():
             result = found.get()
@@ -212,12 +249,13 @@ def supervise(process: Any, found: Any, place: Synchronized[int]) -> tuple[Any, 
         if not process.is_alive() and found.empty():
             return None, f"the process ended with code {process.exitcode}"
         if place.value != seen:
-            seen, since = place.value, time.monotonic()
-        elif time.monotonic() - since > HANGS:
+            seen, looks = place.value, 0
+        elif looks * POLL > HANGS:
             process.kill()
             process.join()
             return None, f"did not end within {HANGS} s"
-        time.sleep(0.05)
+        looks += 1
+        time.sleep(POLL)
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.provenance import provenance
+from hbgl.allocation import keep_freed_memory
 from hbgl.corpora import open_corpus
 from hbgl.decisions import Decision
 from hbgl.metrics import Scores
@@ -68,7 +69,10 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="save the trained model there")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    keep_freed_memory()
     overrides = {**dict(_assignment(one) for one in options.set), "training.seed": options.seed}
+    command = " ".join(["python -m benchmarks.quality", *sys.argv[1:]])
+    origin = provenance(command, options.seed)  # the commit that runs, not one that comes meanwhile
     run = _run(options, overrides)
     scores = {split: run[split] for split in ("dev", "test", "test_paper") if run.get(split)}
     shown = (
@@ -76,8 +80,7 @@ def main() -> None:
         for split, one in scores.items()
     )
     print(f"{run['corpus']} {run['name']} seed {run['seed']}: " + ", ".join(shown))
-    command = " ".join(["python -m benchmarks.quality", *sys.argv[1:]])
-    document = {"benchmark": "quality", **provenance(command, options.seed), "results": run}
+    document = {"benchmark": "quality", **origin, "results": run}
     if options.out:
         options.out.write_text(json.dumps(document, indent=2) + "\n")
     keep = ("corpus", "name", "seed", "micro_f1", "macro_f1", "seconds")

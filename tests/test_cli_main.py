@@ -128,6 +128,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             ["act", "extra"],
             "hbgl: error: Got unexpected extra argument(s) (extra) (see `hbgl act --help`)\n",
         ),
+        (
+            ["data", "split", "a.csv", "-o", "a", "--on-error", "maybe"],
+            "hbgl: error: Invalid value for '--on-error': 'maybe' is not one of 'fail', 'skip' "
+            "(see `hbgl data split --help`)\n",
+        ),
     ],
 )
 def test_wrong_use_is_one_line_and_code_2(

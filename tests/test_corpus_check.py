@@ -88,6 +88,15 @@ def test_faulty_words_do_not_hide_the_faults_of_records(tmp_path: Path) -> None:
     assert (report.labels, report.documents) == (5, 1)
 
 
+def test_faulty_descriptions_are_faults(tmp_path: Path) -> None:
+    folder(tmp_path, train=[("b", ["optics"])], dev=[], test=[])
+    (tmp_path / "descriptions.json").write_text('{"optics": "light",\n"optcs": "light"}')
+    report = check_corpus(tmp_path)
+    [fault] = report.faults
+    assert fault.line == 2
+    assert fault.message.startswith('a description of the unknown label "optcs"')
+
+
 def test_a_corpus_without_documents_is_faulty(tmp_path: Path) -> None:
     report = check_corpus(folder(tmp_path, train=[], extra=[("a", [])]))
     assert [fault.message for fault in report.faults] == ["no documents in train, dev and test"]
@@ -114,7 +123,8 @@ def test_all_faults_are_found(tmp_path: Path) -> None:
     assert 'train.jsonl:1: unknown label "sprots"; did you mean "sports"' in text
     assert 'train.jsonl:3: no text: "text" is empty' in text
     assert "there twice" in text
-    assert "damaged after" in text
+    assert "test.jsonl.gz: damaged after" in text
+    assert all(fault.file is not None for fault in report.faults)
     assert report.splits["train"].documents == 1
     assert report.splits["test"].documents > 1000
     assert check_corpus(path, max_faults=2).fault_count == 4
@@ -125,7 +135,10 @@ def test_folders_that_are_no_corpora(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such folder"):
         check_corpus(tmp_path / "none")
     report = check_corpus(tmp_path)
-    assert report.fault_count == 2
+    assert list(map(str, report.faults)) == [
+        f"{tmp_path}: none of train, dev, test as .jsonl, .jsonl.gz or .jsonl.zst",
+        f"{tmp_path / 'taxonomy.tsv'}: no such file, and every corpus needs its taxonomy",
+    ]
     assert report.missing_splits == ["train", "dev", "test"]
     (tmp_path / "taxonomy.tsv").write_text("Root\ta\tb\na\tb\nb\ta\n")
     (tmp_path / "train.jsonl").write_text('{"text": "x", "labels": ["q"]}\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from benchmarks import deletion
 from hbgl.attention import label_step_mask
 from hbgl.batching import collate, tokenize
 from hbgl.corpora import open_corpus
-from hbgl.decisions import Decision
+from hbgl.decisions import Calibration, Decision, LevelMap
 from hbgl.engines import Engine
 from hbgl.engines.engine import EngineShape
 from hbgl.errors import TaxonomyError, UsageError
@@ -39,6 +40,7 @@ FLOAT32 = {"training.precision": "float32"}
 KINDS = {
     "hbgl": with_overrides(Settings(), FLOAT32),
     "authors": with_overrides(PRESETS["authors"], FLOAT32),
+    "expected": with_overrides(Settings(), {**FLOAT32, "model.level_input": "expected"}),
     "multilabel": with_overrides(Settings(), {**FLOAT32, "model.method": "multilabel"}),
 }
 TEXT = "bank account money, weather is not my football team"
@@ -127,7 +129,8 @@ def test_logits_are_those_of_the_walk(kind: str, family: str) -> None:
     batch = collate(tokens, np.array([0]), model.method.pad_id)
     decoded = model.method.predict(batch, model.decider(model.decision))
     read = read_text(TEXT, model.backbone.tokenizer, model.method.max_length)
-    found = integrate(model, read, range(8), decoded.chosen[0].numpy(), 2)
+    inputs = decoded.probabilities if kind == "expected" else decoded.chosen
+    found = integrate(model, read, range(8), inputs[0].numpy(), 2)
     np.testing.assert_allclose(found.logits, decoded.scores[0].numpy(), atol=1e-4)
     shares = 1 / (1 + np.exp(-found.logits))
     np.testing.assert_allclose(shares, model.predict_proba([TEXT])[0], atol=1e-5)
@@ -287,6 +290,19 @@ def test_inputs_are_what_the_walk_chose_not_what_was_made_of_it(changes: Any) ->
     assert differs
 
 
+@pytest.mark.parametrize("changes", [{"rule": "backoff"}, {"rule": "leaf", "threshold": 0.9}])
+def test_expected_inputs_are_the_walks_own(changes: Any) -> None:
+    """Whatever the decision makes of the probabilities, calibration included."""
+    model = decided(model_of("expected"), **changes)
+    calibration = Calibration((LevelMap("temperature", slope=0.1),) * 3)
+    model.decision = dataclasses.replace(model.decision, calibration=calibration)
+    tokens = tokenize([TEXT], model.backbone.tokenizer, model.method.max_length)
+    batch = collate(tokens, np.array([0]), model.method.pad_id)
+    scores = model.method.predict(batch, model.decider(model.decision)).scores[0]
+    found = explain(model, TEXT, TAXONOMY.labels, steps=2).explained
+    assert [one.logit for one in found] == pytest.approx(scores.tolist(), abs=1e-4)
+
+
 def test_of_several_ways_the_likeliest_is_taken() -> None:
     """c below a (0.9) and b (0.2), d below c: a > c > d."""
     taxonomy = Taxonomy.from_edges(
@@ -317,8 +333,16 @@ def test_json_and_page() -> None:
     page = explanation_page(found)
     assert "<b>" not in page
     assert "&lt;" in page
-    assert "http" not in page
+    assert not re.search(r"https?:", page)
     assert page.count("<section>") == len(found.labels)
+    assert "default-src 'none'" in page
+    for one in found.explained:
+        ranked = sorted(one.words, key=lambda word: -abs(word.attribution))
+        for word in ranked[:8]:
+            assert f'<td class="number">{word.attribution:+.4f}</td>' in page
+        rest = sum(word.attribution for word in ranked[8:])
+        named = f'{len(ranked) - 8} other words together</td><td class="number">{rest:+.4f}</td>'
+        assert (named in page) == (len(ranked) > 8)
     assert '<span class="unread">' in page
     assert "No label is predicted" in explanation_page(
         explain(decided(model_of(), threshold=1.0), TEXT)

@@ -98,6 +98,12 @@ def test_scores_of_dev_and_test() -> None:
     assert "None are recorded" in card(metrics={})
 
 
+def test_how_often_labels_occurred_in_training() -> None:
+    text = card(metrics={**TUNED, "label_documents": [9, 5, 0, 7, 1, 2, 3, 4]})
+    assert "A label has 0 to 9 of them, the median is 4; labels without any: 1." in text
+    assert "A label has" not in card()
+
+
 def test_taxonomy_use_and_limits() -> None:
     text = card(repo_id="me/model")
     assert "8 labels on 3 levels. Level 1: animals, plants." in text

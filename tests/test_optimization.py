@@ -20,7 +20,7 @@ from hbgl.optimization import (
 )
 from hbgl.settings import ModelSettings, TrainingSettings
 from tests.small_corpus import TAXONOMY
-from tests.tiny import tiny_backbone
+from tests.tiny import FAMILIES, tiny_backbone
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,48 @@ def test_every_parameter_is_in_one_group() -> None:
     assert all(one.ndim == 1 for one in groups[1]["params"])
     assert groups[2]["params"] == [model.label_vectors]
     assert groups[3]["params"] == [model.label_bias]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_layer_decay_by_hand(family: str) -> None:
+    """Rate 1e-3, decay 1/2, two layers: 1e-3 and 5e-4, embeddings 2.5e-4; the head 1e-3 and label
+    parameters 1e-2 as they were.
+    """
+    backbone = tiny_backbone(family, with_transform=True)
+    model = HBGL(backbone, TAXONOMY, ModelSettings(head="transform"), torch.zeros(8, 16))
+    settings = TrainingSettings(label_learning_rate=1e-2, learning_rate=1e-3, layer_decay=0.5)
+    by_depth = model.encoder.parameters_by_depth()
+    optimizer = build_optimizer(model, model.label_parameters(), settings, by_depth)
+    groups = optimizer.param_groups
+    rates = {id(one): group["peak_lr"] for group in groups for one in group["params"]}
+    decays = {id(one): group["weight_decay"] for group in groups for one in group["params"]}
+    assert sum(len(group["params"]) for group in groups) == len(rates)
+    assert rates.keys() == {id(one) for one in model.parameters()}
+    for name, one in model.named_parameters():
+        if name.startswith(("label_", "transform")):
+            expected = 1e-2 if name.startswith("label_") else 1e-3
+        elif ".layer.1." in name:
+            expected = 1e-3
+        else:
+            expected = 5e-4 if ".layer.0." in name else 2.5e-4
+        assert rates[id(one)] == expected, name
+        assert decays[id(one)] == (0.01 if one.ndim >= 2 else 0.0)
+    assert groups[0]["peak_lr"] == 1e-3  # what the learning curve shows
+    set_learning_rate(optimizer, 0.5)
+    assert rates[id(model.label_vectors)] == 1e-2
+    assert optimizer.param_groups[-1]["lr"] == 5e-3
+
+
+def test_without_layer_decay_nothing_changes() -> None:
+    """The groups, and so the checkpoints, are those of before."""
+    model = hbgl()
+    by_depth = model.encoder.parameters_by_depth()
+    one, other = (
+        build_optimizer(model, model.label_parameters(), TrainingSettings(), depth).param_groups
+        for depth in ([], by_depth)
+    )
+    assert [group["params"] for group in one] == [group["params"] for group in other]
+    assert len(one) == 4
 
 
 def test_adam_does_not_decay() -> None:

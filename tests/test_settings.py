@@ -127,6 +127,22 @@ def test_unknown_presets_are_refused_with_those_there_are() -> None:
         preset("papier")
 
 
+BEYOND = {
+    "model.level_input": "chosen",
+    "model.own_level_inputs": 0.0,
+    "model.description_weight": 0.0,
+    "model.parent_weight": 0.0,
+    "model.loss": "bce",
+    "training.weight_average": 0.0,
+    "training.layer_decay": 1.0,
+}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_what_is_beyond_the_paper_is_off_unless_asked_for(name: str) -> None:
+    assert {path: value_of(PRESETS[name], path) for path in BEYOND} == BEYOND
+
+
 def test_single_fields_are_replaced() -> None:
     """One switch of the authors' preset turned back, everything else stays."""
     changed = with_overrides(
@@ -150,9 +166,34 @@ def test_overrides_are_checked_together() -> None:
 
 
 def test_all_contradictions_come_at_once() -> None:
-    model = ModelSettings(teacher_masking=1.5, max_length=2, end_of_hierarchy="sep-class")
+    model = ModelSettings(
+        method="multilabel",
+        teacher_masking=1.5,
+        max_length=2,
+        end_of_hierarchy="sep-class",
+        label_vectors="random",
+        name_vector="sum",
+        description_weight=1.5,
+        parent_weight=-0.5,
+        level_input="expected",
+        level_input_floor=1.0,
+        own_level_inputs=2.0,
+        loss_columns="children",
+        asymmetric_gamma=-1.0,
+        asymmetric_margin=1.0,
+        balanced_beta=1.0,
+        most_generated=0,
+    )
     stage = GlobalStage(
-        steps=-1, learning_rate=0.0, masks_per_step=0, mask_ratio_start=0.5, segment=2
+        steps=-1,
+        learning_rate=0.0,
+        masks_per_step=0,
+        mask_ratio_start=0.5,
+        segment=2,
+        gat_layers=0,
+        gat_heads=-1,
+        gat_trains="network",
+        gat_output="vectors",
     )
     training = TrainingSettings(
         epochs=0.0,
@@ -170,6 +211,8 @@ def test_all_contradictions_come_at_once() -> None:
         save_every=-1,
         steps=-1,
         seed=-1,
+        layer_decay=0.0,
+        weight_average=1.0,
     )
     with pytest.raises(UsageError) as refused:
         Settings(model=model, global_stage=stage, training=training)
@@ -178,6 +221,10 @@ def test_all_contradictions_come_at_once() -> None:
         "teacher masking must lie in 0..1, not 1.5",
         "max length must be 3 tokens or more, not 2",
         "'sep-class' needs loss columns 'all'",
+        "most generated must be 1 label or more, not 0",
+        "gat layers must be 1 or more, not 0",
+        "gat heads must be 1 or more, not -1",
+        "gat output 'vectors' keeps nothing of what gat trains 'network' learns",
         "steps must be 0 or more, not -1",
         "masks per step",
         "0 < start <= end < 1, not 0.5 and 0.45",
@@ -196,6 +243,19 @@ def test_all_contradictions_come_at_once() -> None:
         "save every must be positive, not -1",
         "steps must be positive, not -1",
         f"seed must lie in 0..{2**63 - 1}, not -1",
+        "description weight must lie in 0..1, not 1.5",
+        "parent weight must lie in 0..1, not -0.5",
+        "description weight and parent weight need label vectors from names",
+        "description weight needs name vector 'mean'",
+        "own level inputs must lie in 0..1, not 2.0",
+        "level input 'expected' needs end of hierarchy 'empty-is-sep'",
+        "level input floor must be 0 or more and below 1, not 1.0",
+        "asymmetric gamma must be 0 or more, not -1.0",
+        "asymmetric margin must be 0 or more and below 1, not 1.0",
+        "balanced beta must be 0 or more and below 1, not 1.0",
+        "loss columns 'children' are of the method hbgl",
+        "layer decay must be above 0 and at most 1, not 0.0",
+        "weight average must be 0 or more and below 1, not 1.0",
     ):
         assert part in message
     assert refused.value.exit_code == 2
@@ -235,14 +295,18 @@ def test_seeds_that_every_library_takes(seed: int) -> None:
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
-        ("model.method", "hbgl"),
-        ("model.label_vectors", "random, name, global"),
+        ("model.method", "hbgl, multilabel, seq2seq"),
+        ("model.label_vectors", "random, name, gat, global"),
         ("model.name_vector", "mean, sum"),
         ("model.head", "dot, transform"),
         ("model.end_of_hierarchy", "empty-is-sep, sep-class"),
-        ("model.loss_columns", "level, all"),
+        ("model.loss_columns", "level, all, children"),
+        ("model.level_input", "chosen, expected"),
+        ("model.loss", "bce, asymmetric, balanced"),
         ("model.loss_reduction", "sum, mean"),
         ("global_stage.attention", "self, root"),
+        ("global_stage.gat_trains", "network, vectors, both"),
+        ("global_stage.gat_output", "encoded, vectors"),
         ("training.optimizer", "adam, adamw"),
         ("training.schedule", "linear, constant"),
         ("training.precision", "auto, float32, bfloat16"),

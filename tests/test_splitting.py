@@ -69,6 +69,27 @@ def test_the_label_distribution_is_kept() -> None:
         assert worst <= 8, (name, worst)
 
 
+def test_leaves_keep_their_share_beside_their_ancestors() -> None:
+    """1,000 documents of one to three leaves below A and B: no leaf is off by more than three.
+
+    When B has as many documents left as its last leaf, that leaf decides where they go.
+    """
+    random = np.random.default_rng(0)
+    share = 1 / np.arange(1, 11) / (1 / np.arange(1, 11)).sum()
+    leaves = [random.choice(10, random.integers(1, 4), True, share).tolist() for _ in range(1000)]
+    records = []
+    for number, chosen_leaves in enumerate(leaves):
+        above = {"A" if leaf < 5 else "B" for leaf in chosen_leaves}
+        labels = [*sorted(above), *(f"leaf {leaf}" for leaf in sorted(set(chosen_leaves)))]
+        records.append(Record(f"document {number}", tuple(labels)))
+    for seed in range(5):
+        chosen, _ = assign_splits(records, FRACTIONS, seed=seed)
+        for leaf in range(10):
+            mine = [split for split, some in zip(chosen, leaves, strict=True) if leaf in some]
+            for split, part in FRACTIONS.items():
+                assert abs(mine.count(split) - part * len(mine)) <= 3, (seed, leaf, split)
+
+
 def test_rare_labels_go_to_training_first() -> None:
     records = [Record(f"common {i}", ("common",)) for i in range(98)] + [Record("one", ("rare",))]
     chosen, _ = assign_splits(records, FRACTIONS)

@@ -42,6 +42,7 @@ KINDS = {
     "hbgl": Settings(training=FLOAT32),
     "authors": with_overrides(PRESETS["authors"], {"training.precision": "float32"}),
     "multilabel": Settings(model=ModelSettings(method="multilabel"), training=FLOAT32),
+    "seq2seq": Settings(model=ModelSettings(method="seq2seq"), training=FLOAT32),
 }
 TEXTS = [record.text for record in random_records(30, seed=4)]
 ODD = {

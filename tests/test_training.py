@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 import torch
 
+from hbgl.batching import Batch
 from hbgl.checkpoint import TrainingFolder, load_tensors
+from hbgl.decisions import Decider, Decoded
 from hbgl.errors import ModelFolderError, TrainingError
 from hbgl.evaluation import LabelledTexts
+from hbgl.losses import balanced_weights
 from hbgl.methods.multilabel import Multilabel
 from hbgl.model import HBGL
 from hbgl.settings import ModelSettings, TrainingSettings
@@ -369,14 +372,14 @@ class Interrupt(Recorder):
 Started = Callable[[Path, Listener, bool], tuple[HBGL, TrainingResult]]
 
 
-def resumable(settings: TrainingSettings) -> Started:
+def resumable(settings: TrainingSettings, **chosen: Any) -> Started:
     """A run of 15 steps with dropout and teacher masking; a resumed one starts from other weights
     and random numbers, so that all of the state must come from the checkpoint.
     """
     train, dev = corpus_of(20), corpus_of(8, 1)
 
     def start(place: Path, listener: Listener, resume: bool) -> tuple[HBGL, TrainingResult]:
-        method = hbgl(start=0.0 if resume and TrainingFolder(place).exists() else 1.0)
+        method = hbgl(0.0 if resume and TrainingFolder(place).exists() else 1.0, **chosen)
         torch.manual_seed(99 if resume else 0)
         result = fit(
             method, train, dev, settings, folder=TrainingFolder(place), fingerprint={"a": 1},
@@ -423,7 +426,7 @@ def test_best_weights_keep_their_own_step_and_score(tmp_path: Path) -> None:
     """Killed between the best weights of step 4 and the last ones; then, as if on a machine that
     rounds otherwise, step 4 is no longer the best: the weights are still those of step 4.
     """
-    settings = dataclasses.replace(SETTINGS, evaluate_every=2, epochs=3)
+    settings = dataclasses.replace(SETTINGS, evaluate_every=2, epochs=3, metric="macro_f1")
     corpus = corpus_of(8)
 
     class Score(Listener):
@@ -487,6 +490,139 @@ def test_a_new_run_forgets_the_checkpoints_of_another(tmp_path: Path) -> None:
     heard = Recorder()
     start(tmp_path, heard, True)
     assert heard.went_on == []
+
+
+# ---------------------------------------------------------------------- what is beyond the paper
+
+
+class Followed(Listener):
+    """Keeps the weights after each step, to average them by hand."""
+
+    def __init__(self, method: HBGL) -> None:
+        self.method = method
+        self.steps: list[Weights] = []
+
+    def stepped(self, event: Stepped) -> None:
+        self.steps.append(weights_of(self.method))
+
+
+def averaged(steps: list[Weights], decay: float) -> Weights:
+    """a_1 = w_1; a_t = d a + (1 - d) w_t with d = min(decay, (1 + t) / (10 + t))."""
+    found = dict(steps[0])
+    for step, weights in enumerate(steps[1:], start=2):
+        d = min(decay, (1 + step) / (10 + step))
+        found = {name: d * found[name] + (1 - d) * one for name, one in weights.items()}
+    return found
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_the_average_takes_the_place_of_the_weights(with_dev: bool, tmp_path: Path) -> None:
+    """At the end, and wherever dev is evaluated; training itself goes on from the raw weights."""
+    settings = dataclasses.replace(SETTINGS, weight_average=0.3, evaluate_every=2)
+    plain, method = hbgl(), hbgl()
+    dev = corpus_of(8, 1) if with_dev else None
+    fit(plain, corpus_of(12), None, SETTINGS, listener=(raw := Followed(plain)))
+    folder, seen = TrainingFolder(tmp_path), Followed(method)
+    result = fit(method, corpus_of(12), dev, settings, folder=folder, listener=seen)
+    for ours, theirs in zip(seen.steps, raw.steps, strict=True):
+        assert_equal_bits(ours, theirs)
+    kept = result.best_step if with_dev else result.step
+    expected = averaged(raw.steps[:kept], 0.3)
+    torch.testing.assert_close(weights_of(method), expected, atol=1e-6, rtol=1e-5)
+    assert not torch.allclose(weights_of(method)["label_vectors"], raw.steps[-1]["label_vectors"])
+    last = folder.load_last()
+    assert last is not None
+    assert last.average is not None
+    assert_equal_bits(last.model, raw.steps[-1])
+    best = folder.load_best()
+    assert (best is None) != with_dev
+    if best is not None:
+        assert_equal_bits(best, weights_of(method))
+
+
+def test_dev_scores_are_those_of_the_average() -> None:
+    """The weights at the time of an evaluation, as the listener finds them there."""
+    method = hbgl()
+    found: list[Weights] = []
+
+    class Look(Followed):
+        def evaluated(self, event: Evaluated) -> None:
+            found.append(weights_of(method))
+
+    settings = dataclasses.replace(SETTINGS, weight_average=0.9, evaluate_every=3)
+    heard = Look(method)
+    fit(method, corpus_of(12), corpus_of(8, 1), settings, listener=heard)
+    assert len(found) == 3
+    for number, weights in enumerate(found, start=1):
+        expected = averaged(heard.steps[: 3 * number], 0.9)
+        torch.testing.assert_close(weights, expected, atol=1e-6, rtol=1e-5)
+
+
+BEYOND: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "average": ({"weight_average": 0.9}, {}),
+    "layer decay": ({"layer_decay": 0.7}, {}),
+    "own inputs": ({}, {"level_input": "expected", "own_level_inputs": 0.8}),
+    "asymmetric": ({}, {"loss": "asymmetric"}),
+    "balanced": ({}, {"loss": "balanced", "balanced_beta": 0.9}),
+    "children": ({}, {"loss_columns": "children"}),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_with_each_option_a_resumed_run_ends_with_the_same_bits(name: str, tmp_path: Path) -> None:
+    """Interrupted between the best and the last checkpoint, off every boundary, and at the end.
+
+    And the option does something: other weights than without it.
+    """
+    training, chosen = BEYOND[name]
+    settings = dataclasses.replace(SETTINGS, evaluate_every=4, **training)
+    start = resumable(settings, **chosen)
+    method, result = start(tmp_path / "whole", Listener(), False)
+    plain, _ = resumable(dataclasses.replace(SETTINGS, evaluate_every=4))(
+        tmp_path / "plain", Listener(), False
+    )
+    assert not torch.equal(weights_of(method)["label_vectors"], weights_of(plain)["label_vectors"])
+    for count, (step, at_evaluation) in enumerate([(4, True), (7, False), (15, False)]):
+        with pytest.raises(InterruptedRun):
+            start(tmp_path / "run", Interrupt(step, at_evaluation=at_evaluation), count > 0)
+    again, resumed = start(tmp_path / "run", Listener(), True)
+    assert_equal_bits(weights_of(again), weights_of(method))
+    assert resumed.evaluations == result.evaluations
+    finished, _ = start(tmp_path / "run", Listener(), True)
+    assert_equal_bits(weights_of(finished), weights_of(method))
+
+
+def test_a_checkpoint_without_the_average_is_refused(tmp_path: Path) -> None:
+    folder, corpus = TrainingFolder(tmp_path), corpus_of(8)
+    fit(hbgl(), corpus, None, SETTINGS, folder=folder)
+    averaging = dataclasses.replace(SETTINGS, weight_average=0.9)
+    with pytest.raises(TrainingError, match="does not hold this run's average of the weights"):
+        fit(hbgl(), corpus, None, averaging, folder=folder, resume=True)
+
+
+def test_the_balanced_loss_counts_the_training_documents() -> None:
+    corpus = corpus_of(12)
+    method = hbgl(loss="balanced", balanced_beta=0.9)
+    fit(method, corpus, None, dataclasses.replace(SETTINGS, epochs=1))
+    counts = corpus.gold.toarray().sum(axis=0)
+    expected = torch.from_numpy(balanced_weights(counts, TAXONOMY, 0.9))
+    assert method.label_loss.weights is not None
+    torch.testing.assert_close(method.label_loss.weights, expected)
+
+
+@pytest.mark.parametrize(("columns", "rule"), [("level", "paper"), ("children", "coherent")])
+def test_the_loss_over_children_is_judged_by_coherent_answers(columns: str, rule: str) -> None:
+    """Of a child whose parents are not true, that loss says nothing."""
+    method, seen = hbgl(loss_columns=columns), set()
+    plain = method.predict
+
+    def predict(batch: Batch, decider: Decider) -> Decoded:
+        seen.add(decider.decision.rule)
+        return plain(batch, decider)
+
+    method.predict = predict  # type: ignore[method-assign]
+    fit(method, corpus_of(4), corpus_of(4, 1), dataclasses.replace(SETTINGS, epochs=1))
+    assert seen == {rule}
 
 
 # ---------------------------------------------------------------------- several processes

@@ -13,14 +13,14 @@ import torch
 from hbgl.backbones import Backbone
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder, open_corpus
-from hbgl.errors import CorpusError, TrainingError
+from hbgl.errors import CorpusError, TrainingError, UsageError
 from hbgl.label_embeddings import train_label_vectors
 from hbgl.records import Record, write_records
 from hbgl.settings import PRESETS, GlobalStage, Settings, TrainingSettings, with_overrides
 from hbgl.taxonomy import write_taxonomy
 from hbgl.trained_model import TrainedModel
 from hbgl.training import Evaluated, Stepped
-from hbgl.training_run import RunListener, checkpoint_folder, train_classifier
+from hbgl.training_run import RunListener, checkpoint_folder, train_classifier, train_records
 from tests.small_corpus import TAXONOMY, closed, random_records
 from tests.tiny import tiny_backbone
 
@@ -85,7 +85,7 @@ class Heard(RunListener):
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-@pytest.mark.parametrize("method", ["hbgl", "multilabel"])
+@pytest.mark.parametrize("method", ["hbgl", "multilabel", "seq2seq"])
 def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> None:
     """12 documents in batches of 4, two epochs: six steps, evaluated every second one."""
     settings = with_overrides(
@@ -103,20 +103,35 @@ def test_every_preset_trains(preset: str, method: Any, corpus: CorpusFolder) -> 
     heard = Heard()
     model = train_classifier(corpus, settings, listener=heard, load=tiny)
     assert heard.steps == [1, 2, 3, 4, 5, 6]
-    assert len(heard.global_steps) == (4 if method == "hbgl" else 0)
+    assert len(heard.global_steps) == (0 if method == "multilabel" else 4)
     assert "12 training documents, 6 dev documents, 8 labels on 3 levels" in heard.lines
     assert [one["step"] for one in model.metrics["training"]["evaluations"]] == [2, 4, 6]
     assert model.metrics["dev"] in model.metrics["training"]["evaluations"]
     assert model.metrics["documents"] == 12
+    named = [label for record in corpus.records("train") for label in record.labels]
+    counts = [named.count(label) for label in corpus.taxonomy.labels]
+    assert model.metrics["label_documents"] == counts
+    assert 0 < max(counts) <= 12
     tuned = preset == "default"
     assert model.decision.rule == ("backoff" if tuned else "paper")
-    assert (model.decision.thresholds.tolist() == [0.5] * 8) != tuned
     assert model.metrics["tuning"]["documents"] == (6 if tuned else 0)
     assert model.predict_proba(["money"]).shape == (1, 8)
 
 
+def test_labels_beyond_what_seq2seq_generates_are_told_of(corpus: CorpusFolder) -> None:
+    """Where eight may be generated none is left out; of the corpus's sets some are above two."""
+    long = sum(len(record.labels) > 2 for record in corpus.records("train"))
+    assert 0 < long < 12
+    for most, expected in ((8, []), (2, [f"{long} training documents have more than 2 labels"])):
+        heard = Heard()
+        overrides = {"model.method": "seq2seq", "model.most_generated": most}
+        train_classifier(corpus, with_overrides(SETTINGS, overrides), listener=heard, load=tiny)
+        told = [line.split(";")[0] for line in heard.lines if "have more than" in line]
+        assert told == expected
+
+
 @pytest.mark.parametrize("how", ["mean", "sum"])
-@pytest.mark.parametrize("start", ["random", "name", "global"])
+@pytest.mark.parametrize("start", ["random", "name", "gat", "global"])
 def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder) -> None:
     """A rate of almost nothing, no decay: the vectors after training are those before it."""
     settings = with_overrides(
@@ -138,8 +153,58 @@ def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder
     cats = tokens.mean(dim=0) if how == "mean" else tokens.sum(dim=0)
     near = torch.allclose(vectors[TAXONOMY.id("cats")], cats, atol=1e-6)
     assert near == (start == "name")
-    assert bool(heard.global_steps) == (start == "global")
-    assert bool(model.metrics["global_losses"]) == (start == "global")
+    has_stage = start in ("gat", "global")
+    assert bool(heard.global_steps) == has_stage
+    assert bool(model.metrics["global_losses"]) == has_stage
+
+
+def test_descriptions_come_from_the_corpus_folder(corpus: CorpusFolder, tmp_path: Path) -> None:
+    """They move the first vectors, and a run resumes only on the same ones."""
+    settings = with_overrides(
+        SETTINGS, {"model.description_weight": 1.0, "model.label_vectors": "name"}
+    )
+    with pytest.raises(CorpusError, match=r"no descriptions\.json \(label -> sentence\)"):
+        train_classifier(corpus, settings, load=tiny)
+    with pytest.raises(UsageError, match="a description weight needs descriptions"):
+        train_records({"train": random_records(4)}, TAXONOMY, settings, load=tiny)
+    file = corpus.path / "descriptions.json"
+    file.write_text('{"cats": "money of the bank"}', encoding="utf-8")
+    still = with_overrides(
+        settings, {"training.learning_rate": 1e-12, "training.weight_decay": 0.0}
+    )
+    model = train_classifier(corpus, still, run_folder=tmp_path / "run", load=tiny)
+    words = tiny("").model.get_input_embeddings()
+    ids = tiny("").tokenizer.encode("money of the bank").ids[1:-1]
+    expected = torch.as_tensor(words.weight)[ids].mean(dim=0)
+    found = weights_of(model)["label_vectors"][TAXONOMY.id("cats")]
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0.0)
+    file.write_text('{"cats": "money of a bank"}', encoding="utf-8")
+    with pytest.raises(TrainingError, match="belongs to a run with other data;"):
+        train_classifier(corpus, still, run_folder=tmp_path / "run", resume=True, load=tiny)
+
+
+@pytest.mark.parametrize("method", ["hbgl", "multilabel"])
+def test_everything_beyond_the_paper_together(
+    method: Any, corpus: CorpusFolder, tmp_path: Path
+) -> None:
+    """One run with all of it that goes together; its model folder answers as the model does."""
+    chosen = {
+        "model.method": method,
+        "model.parent_weight": 0.3,
+        "model.level_input": "expected",
+        "model.own_level_inputs": 0.5,
+        "model.loss": "balanced",
+        "training.weight_average": 0.5,
+        "training.layer_decay": 0.8,
+    }
+    if method == "hbgl":
+        chosen["model.loss_columns"] = "children"
+    model = train_classifier(corpus, with_overrides(SETTINGS, chosen), load=tiny)
+    model.save(tmp_path / "model")
+    loaded = TrainedModel.load(tmp_path / "model")
+    texts = ["money bank", "rain"]
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert loaded.settings == model.settings
 
 
 def test_the_global_stage_computes_where_training_does(

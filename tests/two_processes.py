@@ -30,10 +30,12 @@ EXACT = TrainingSettings(
     clip=0.0,
     evaluate_every=2,
     precision="float32",
+    weight_average=0.5,
 )
 """13 documents in batches of 4: the last one has a single document, which one process lacks.
 
-Nothing is clipped, so that the size of a gradient shows: Adam's steps do not depend on it.
+Nothing is clipped, so that the size of a gradient shows: Adam's steps do not depend on it. The
+weights that come out are averages.
 """
 LEARNING = dataclasses.replace(
     EXACT,

@@ -15,11 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from tools.benchmark_rows import ROWS, SCORES, Run, cell_text, plain_rows
 
 __all__ = ["fill", "read_results", "table"]
 
@@ -30,13 +30,6 @@ MARKER = re.compile(
     r".*?(?P<close><!-- end numbers -->)",
     re.DOTALL,
 )
-SETTINGS = (
-    "corpus", "method", "name", "preset", "backbone", "label_embeddings", "epochs", "batch_size",
-    "learning_rate",
-)  # fmt: skip
-SCORES = {"micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
-
-Run = Mapping[str, Any]
 
 
 def read_results(folder: Path) -> list[Run]:
@@ -85,25 +78,9 @@ def table(name: str, runs: Sequence[Run]) -> str:
         return f"No result of `{name}` is recorded yet."
     if name == "decisions":
         return "\n\n".join(_decisions(run) for run in runs)
-    rows = list(ROWS.get(name, _plain_rows)(runs))
+    rows = list(ROWS.get(name, plain_rows)(runs))
     files = ", ".join(dict.fromkeys(f"`{run['file']}`" for run in runs))
     return f"{_markdown(rows)}\n\nFrom `benchmarks/results`: {files}. {_machines(runs)}."
-
-
-def _quality_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    shown = [key for key in SETTINGS if any(key in run["results"] for run in runs)]
-    groups: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
-        key = tuple(_text(run["results"].get(setting, "")) for setting in shown)
-        groups.setdefault(key, []).append(run)
-    yield [
-        *(setting.replace("_", " ").capitalize() for setting in shown),
-        *SCORES.values(),
-        "Seeds",
-    ]
-    for key, group in sorted(groups.items(), key=lambda item: item[0][:1]):
-        scores = [_score([100 * run["results"][score] for run in group]) for score in SCORES]
-        yield [*key, *scores, ", ".join(str(run["seed"]) for run in group)]
 
 
 def _decisions(run: Run) -> str:
@@ -128,136 +105,12 @@ def _decisions(run: Run) -> str:
             ]
         )
     return (
-        f"**{found['corpus']}, {found['split']}**, {_text(found['documents'])} documents, method "
-        f"{found['method']}, rule `{found['rule']}`. Calibration error of the predicted labels: "
-        f"{errors}. Share of answers that keep to the taxonomy: {coherent}.\n\n"
+        f"**{found['corpus']}, {found['split']}**, {cell_text(found['documents'])} documents, "
+        f"method {found['method']}, rule `{found['rule']}`. "
+        f"Calibration error of the predicted labels: {errors}. "
+        f"Share of answers that keep to the taxonomy: {coherent}.\n\n"
         f"{_markdown(rows)}\n\nFrom `benchmarks/results`: `{run['file']}`. {_machines([run])}."
     )
-
-
-def _speed_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    """Contenders of ``hbgl bench train`` and ``predict``; how many times faster ours are."""
-    champions = list(dict.fromkeys(name for run in runs for name in run["results"]["ratios"]))
-    yield [
-        "Workload", "Model", "Contender", "Documents/s", "From - to", "Tokens/s", "Of peak",
-        "Peak MiB", *(f"{champion} is" for champion in champions),
-    ]  # fmt: skip
-    for run in runs:
-        results = run["results"]
-        for name, one in results["contenders"].items():
-            rate = one["documents_per_second"]
-            ratios = [results["ratios"].get(champion, {}).get(name) for champion in champions]
-            yield [
-                results["workload"],
-                results.get("model", ""),
-                name,
-                _text(rate["median"]),
-                f"{_text(rate['low'])} - {_text(rate['high'])}",
-                _text(one["tokens_per_second"]["median"]),
-                f"{one['share_of_peak']['median']:.0%}",
-                _memory(one["peak_mib"]),
-                *("" if ratio is None else f"{ratio['median']:.2f} times" for ratio in ratios),
-            ]
-
-
-def _growth_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    """``hbgl bench taxonomy``: each series, then the global stage."""
-    yield ["What", "Labels", "Levels", "Median", "Times slower", "Peak MiB"]
-    for run in runs:
-        for series in ("labels", "levels"):
-            for one in run["results"].get(series, {}).get("rows", {}).values():
-                rate, slower = one["documents_per_second"], one["times_slower"]
-                yield [
-                    f"by {series}: documents/s",
-                    _text(one["labels"]),
-                    _text(one["levels"]),
-                    _text(rate["median"]),
-                    f"{slower['median']:.2f}",
-                    _memory(one["peak_mib"]),
-                ]
-        for one in run["results"].get("global_stage", {}).values():
-            yield [
-                f"global stage: s per step of {one['masks_per_step']} masks",
-                _text(one["labels"]),
-                _text(one["levels"]),
-                _text(one["seconds_per_step"]["median"]),
-                "",
-                _memory(one["peak_mib"]),
-            ]
-
-
-def _global_stage_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    """``global_stage``: by processor time, which hardly depends on what else the machine does."""
-    yield [
-        "Labels", "Attention", "Precision", "Masked", "Masks per step", "Processor s per step",
-        "Peak MiB",
-    ]  # fmt: skip
-    for run in runs:
-        for one in run["results"]:
-            yield [
-                _text(one["labels"]),
-                one["path"],
-                one["precision"],
-                f"{one['mask_ratio']:.0%}",
-                _text(one["masks_per_step"]),
-                _text(one["cpu_s"]),
-                _memory(one["peak_mib"]),
-            ]
-
-
-def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    """``hbgl bench startup``: seconds from nothing, then memory over a file."""
-    names = {
-        "import_torch_s": "importing torch, s",
-        "help_s": "`hbgl --help`, s",
-        "predict_one_s": "`hbgl predict` on one sentence, s",
-        "predict_beyond_torch_s": "the same beyond importing torch, s",
-    }
-    yield ["What", "Median", "From - to"]
-    for run in runs:
-        for key, name in names.items():
-            one = run["results"][key]
-            yield [name, f"{one['median']:.2f}", f"{one['low']:.2f} - {one['high']:.2f}"]
-        for one in run["results"].get("many", {}).values():
-            what = f"{_text(one['documents'])} documents from a file"
-            yield [f"{what}, documents/s", _text(one["documents_per_second"]), ""]
-            yield [f"{what}, peak MiB", _memory(one["peak_mib"]), ""]
-
-
-def _plain_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
-    yield ["Figure", *(run["file"].removesuffix(".json") for run in runs)]
-    columns = [dict(_flat(run["results"])) for run in runs]
-    for key in dict.fromkeys(key for column in columns for key in column):
-        yield [key.replace("_", " "), *(_text(column.get(key, "")) for column in columns)]
-
-
-def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _flat(item, f"{prefix}, {key}" if prefix else str(key))
-    elif isinstance(value, list):
-        yield prefix, ", ".join(_text(item) for item in value)
-    else:
-        yield prefix, value
-
-
-def _memory(mib: float | None) -> str:
-    return "" if mib is None else f"{mib:,.0f}"
-
-
-def _score(values: Sequence[float]) -> str:
-    mean = f"{statistics.mean(values):.2f}"
-    return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return str(value)
 
 
 def _markdown(rows: Iterable[Sequence[str]]) -> str:
@@ -268,21 +121,11 @@ def _markdown(rows: Iterable[Sequence[str]]) -> str:
 def _machines(runs: Sequence[Run]) -> str:
     machines = (
         ", ".join(
-            f"{key.replace('_', ' ')} {_text(value)}" for key, value in run["hardware"].items()
+            f"{key.replace('_', ' ')} {cell_text(value)}" for key, value in run["hardware"].items()
         )
         for run in runs
     )
     return "; ".join(dict.fromkeys(machines))
-
-
-ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
-    "quality": _quality_rows,
-    "bench_predict": _speed_rows,
-    "bench_train": _speed_rows,
-    "bench_taxonomy": _growth_rows,
-    "bench_startup": _startup_rows,
-    "global_stage": _global_stage_rows,
-}
 
 
 def main() -> int:

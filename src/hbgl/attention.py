@@ -1,4 +1,4 @@
-"""Attention, and who sees whom: every mask of the method as a boolean matrix, True = may attend.
+"""Who sees whom: every mask of the method as a boolean matrix, True = may attend.
 
 HBGL is mostly masks. Each has a named constructor here and a matrix written by hand in the tests.
 The order of the label stream is ``[u_1 .. u_D, m_1 .. m_D]``: true (or predicted) levels first,
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from hbgl.taxonomy import Taxonomy
 
 __all__ = [
-    "attend",
     "global_root_mask",
     "global_self_mask",
     "label_step_mask",
@@ -22,9 +20,6 @@ __all__ = [
     "long_sequence_mask",
     "text_mask",
 ]
-
-_FUSED_BACKWARD_PAYS = 384 * 384
-"""Scores (queries x keys) from which the fused kernel's gradient is the faster one on a CPU."""
 
 
 def text_mask(lengths: torch.Tensor, width: int) -> torch.Tensor | None:
@@ -102,30 +97,3 @@ def global_root_mask(taxonomy: Taxonomy) -> np.ndarray:
     mask[0, top] = mask[top, 0] = True
     mask[0, 0] = mask[-1, -1] = True
     return mask
-
-
-def attend(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    bias: torch.Tensor | None,
-    dropout: float,
-) -> torch.Tensor:
-    """Scaled dot-product attention: [B, H, S, k], [B, H, N, k] -> [B, H, S, k].
-
-    The fused kernel everywhere but in CPU training on short sequences, where its gradient costs
-    several times that of the plain products.
-    """
-    scores = query.shape[2] * key.shape[2]
-    plain = query.device.type == "cpu" and torch.is_grad_enabled() and query.requires_grad
-    if not plain or scores >= _FUSED_BACKWARD_PAYS:
-        if bias is not None and bias.is_floating_point():
-            bias = bias.to(query.dtype)
-        return functional.scaled_dot_product_attention(query, key, value, bias, dropout)
-    weights = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    if bias is not None and bias.dtype == torch.bool:
-        weights = weights.masked_fill(~bias, float("-inf"))
-    elif bias is not None:
-        weights = weights + bias.to(weights.dtype)
-    weights = functional.dropout(torch.softmax(weights, dim=-1), dropout)
-    return weights @ value

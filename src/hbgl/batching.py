@@ -22,6 +22,7 @@ __all__ = [
     "TokenizedTexts",
     "collate",
     "epoch_batches",
+    "forward_tokens",
     "prediction_batches",
     "split_by_tokens",
     "text_tokenizer",
@@ -140,6 +141,11 @@ def epoch_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
     return [batches[i] for i in random.permutation(len(batches))]
+
+
+def forward_tokens(device: torch.device) -> int:
+    """Padded tokens of one forward pass: what suits a CPU's caches, or fills a GPU."""
+    return 4096 if device.type == "cpu" else 65536
 
 
 def prediction_batches(

@@ -18,7 +18,7 @@ import numpy as np
 from hbgl.errors import CorpusError, Fault, RecordError, TaxonomyError
 from hbgl.records import SkippedRecords, read_records
 from hbgl.records.text_key import text_key
-from hbgl.taxonomy import Taxonomy, read_taxonomy
+from hbgl.taxonomy import DESCRIPTIONS_FILE, Taxonomy, read_descriptions, read_taxonomy
 
 __all__ = ["SPLITS", "CorpusReport", "DuplicateTexts", "SplitStatistics", "check_corpus"]
 
@@ -116,6 +116,7 @@ def check_corpus(
     faults: list[Fault] = []
     files = _records_files(folder, faults)
     taxonomy = _taxonomy(folder / "taxonomy.tsv", faults)
+    _check_descriptions(folder / DESCRIPTIONS_FILE, taxonomy, faults)
     count = _Count(taxonomy, progress or (lambda step, documents: None))
     skipped = SkippedRecords(keep=max_faults)
     for name, file in files.items():
@@ -136,14 +137,31 @@ def check_corpus(
 
 def _taxonomy(file: Path, faults: list[Fault]) -> Taxonomy | None:
     """The taxonomy, without the words of its labels where only these are faulty."""
+    if not file.exists():
+        faults.append(Fault("no such file, and every corpus needs its taxonomy", str(file)))
+        return None
     try:
         return read_taxonomy(file)
     except TaxonomyError as error:
-        faults.extend(error.faults or [Fault(str(error))])
+        faults.extend(_faults(error, file))
     try:
         return read_taxonomy(file, names=False)
     except TaxonomyError:
         return None
+
+
+def _check_descriptions(file: Path, taxonomy: Taxonomy | None, faults: list[Fault]) -> None:
+    if taxonomy is None or not file.is_file():
+        return
+    try:
+        read_descriptions(file, taxonomy.labels)
+    except TaxonomyError as error:
+        faults.extend(_faults(error, file))
+
+
+def _faults(error: TaxonomyError | RecordError, file: Path) -> Sequence[Fault]:
+    """The faults of an error; one for the file where it lists none."""
+    return error.faults or [Fault(str(error).removeprefix(f"{file}: "), str(file))]
 
 
 def _records_files(folder: Path, faults: list[Fault]) -> dict[str, Path]:
@@ -195,7 +213,7 @@ class _Count:
                 sets[record.labels] += 1
                 self._compare(name, record.text, record.labels, record.line)
         except RecordError as error:
-            return error.faults or [Fault(str(error))]
+            return _faults(error, file)
         finally:
             split.skipped = reader.summary.skipped
         return ()

@@ -11,19 +11,18 @@ in which they run.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from hbgl.attention import attend, text_mask
+from hbgl.attending import KeyValue, attend, attend_both
+from hbgl.attention import label_step_mask, text_mask
 from hbgl.dropout import dropout
 from hbgl.families import EncoderParts, Layer, encoder_parts
 
-__all__ = ["KeyValue", "TextMemory", "TwoStreamEncoder"]
-
-KeyValue = tuple[torch.Tensor, torch.Tensor]
-"""Keys and values of one layer, each [B, H, positions, k]."""
+__all__ = ["TextMemory", "TwoStreamEncoder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,15 @@ class TwoStreamEncoder(nn.Module):
         self.model = model
         self.parts: EncoderParts = encoder_parts(model)
 
+    def parameters_by_depth(self) -> list[list[nn.Parameter]]:
+        """Those of the embeddings (and of all that no layer has to itself), then of each layer."""
+        layers = [
+            list(dict.fromkeys(one for part in _modules(layer) for one in part.parameters()))
+            for layer in self.parts.layers
+        ]
+        of_layers = {one for layer in layers for one in layer}
+        return [[one for one in self.model.parameters() if one not in of_layers], *layers]
+
     def look_up(self, ids: torch.Tensor, special: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of texts [B, N] -> [B, N, d] and of special tokens -> [S, d].
 
@@ -66,27 +74,30 @@ class TwoStreamEncoder(nn.Module):
         """
         hidden, visible = self._embed_text(words, lengths)
         bias = self._text_bias(words.shape[1], visible)
+        known = self._known_lengths(lengths)
         layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
-            key_value = self._key_value(layer, hidden)
-            layers.append(key_value)
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
-        layers.append(self._key_value(self.parts.layers[-1], hidden))
+            layers.append(self._text_key_value(layer, hidden))
+            attended = self._attend(layer, hidden, layers[-1], bias, known)
+            hidden = self._finish(layer, hidden, attended)
+        layers.append(self._text_key_value(self.parts.layers[-1], hidden))
         return TextMemory(layers, lengths, visible)
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
         hidden, visible = self._embed_text(words, lengths)
         bias = self._text_bias(words.shape[1], visible)
+        known = self._known_lengths(lengths)
         for layer in self.parts.layers[:-1]:
-            key_value = self._key_value(layer, hidden)
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, key_value, bias))
+            key_value = self._text_key_value(layer, hidden)
+            attended = self._attend(layer, hidden, key_value, bias, known)
+            hidden = self._finish(layer, hidden, attended)
         layer = self.parts.layers[-1]
-        key_value = self._key_value(layer, hidden)
+        key_value = self._text_key_value(layer, hidden)
         first = hidden[:, :1]
         first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
-        first = self._finish(layer, first, self._attend(layer, first, key_value, first_bias))
-        return first[:, 0]
+        attended = self._attend(layer, first, key_value, first_bias)
+        return self._finish(layer, first, attended)[:, 0]
 
     def encode_labels(
         self,
@@ -95,6 +106,7 @@ class TwoStreamEncoder(nn.Module):
         offsets: torch.Tensor,
         mask: torch.Tensor,
         past: list[KeyValue] | None = None,
+        last_only: bool = False,
     ) -> tuple[torch.Tensor, list[KeyValue]]:
         """Run the label stream over an encoded text.
 
@@ -102,22 +114,52 @@ class TwoStreamEncoder(nn.Module):
         :param offsets: [S] positions counted from the end of the text: h - 1 for level h.
         :param mask: [S, P + S] who sees whom among the P cached and S new label positions.
         :param past: each layer's keys and values of the P label positions already there.
-        :returns: [B, S, d] last states, and each layer's keys and values of all P + S positions.
+        :param last_only: the last layer computes only the state of the last position.
+        :returns: [B, S, d] last states, or [B, 1, d] the last one's, and each layer's keys and
+            values of all P + S positions.
         """
         positions = memory.lengths[:, None] + offsets[None, :]
         hidden = self._embed(vectors, positions, segment=1)
         bias = self._label_bias(memory, positions, mask, past)
         cache: list[KeyValue] = []
         for number, layer in enumerate(self.parts.layers):
-            text_key, text_value = memory.layers[number]
             key, value = self._key_value(layer, hidden)
             if past is not None:
                 key = torch.cat([past[number][0], key], dim=2)
                 value = torch.cat([past[number][1], value], dim=2)
             cache.append((key, value))
-            everything = (torch.cat([text_key, key], dim=2), torch.cat([text_value, value], dim=2))
-            hidden = self._finish(layer, hidden, self._attend(layer, hidden, everything, bias))
+            if last_only and number == len(self.parts.layers) - 1:
+                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
+            query = self._split(layer.query(hidden))
+            chance = layer.attention_dropout.p if self.training else 0.0
+            mixed = attend_both(query, memory.layers[number], cache[-1], bias, chance)
+            hidden = self._finish(layer, hidden, self._joined(layer, mixed))
         return hidden, cache
+
+    def encode_next(
+        self,
+        memory: TextMemory,
+        step: int,
+        known: torch.Tensor | None,
+        masked: torch.Tensor,
+        past: list[KeyValue] | None,
+    ) -> tuple[torch.Tensor, list[KeyValue]]:
+        """One prediction step: what [MASK] says in place ``step``, given all that is known before.
+
+        :param step: counted from 0.
+        :param known: [B, d] what came to stand in the place before; None in step 0.
+        :param masked: [B, 1, d] the [MASK] embedding.
+        :param past: what the step before returned.
+        :returns: [B, d] the state of [MASK], and the keys and values of what is known.
+        """
+        inputs = masked if known is None else torch.cat([known[:, None], masked], dim=1)
+        device = masked.device
+        offsets = torch.arange(max(step - 1, 0), step + 1, device=device)
+        states, cache = self.encode_labels(
+            memory, inputs, offsets, label_step_mask(step + 1, device), past, last_only=True
+        )
+        # [MASK] is nobody's past.
+        return states[:, -1], [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache]
 
     def _embed(self, vectors: torch.Tensor, positions: torch.Tensor, segment: int) -> torch.Tensor:
         """Vectors [B, S, d] plus segment and position embeddings, normalised."""
@@ -180,14 +222,33 @@ class TwoStreamEncoder(nn.Module):
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         return self._split(layer.key(hidden)), self._split(layer.value(hidden))
 
+    def _text_key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
+        """Laid out once as every later product wants them."""
+        key, value = self._key_value(layer, hidden)
+        return key.contiguous(), value.contiguous()
+
+    def _known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
+        """Text lengths as numbers, where nothing but padding limits who sees whom, on a CPU."""
+        if lengths.device.type != "cpu" or self.parts.relative_bias is not None:
+            return None
+        known: list[int] = lengths.tolist()
+        return known
+
     def _attend(
-        self, layer: Layer, queries: torch.Tensor, key_value: KeyValue, bias: torch.Tensor | None
+        self,
+        layer: Layer,
+        queries: torch.Tensor,
+        key_value: KeyValue,
+        bias: torch.Tensor | None,
+        lengths: list[int] | None = None,
     ) -> torch.Tensor:
         """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
         query = self._split(layer.query(queries))
-        key, value = key_value
-        dropout = layer.attention_dropout.p if self.training else 0.0
-        mixed = attend(query, key, value, bias, dropout)
+        chance = layer.attention_dropout.p if self.training else 0.0
+        return self._joined(layer, attend(query, *key_value, bias, chance, lengths))
+
+    def _joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
+        """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
         batch, heads, places, width = mixed.shape
         output: torch.Tensor = layer.attention_output(
             mixed.transpose(1, 2).reshape(batch, places, heads * width)
@@ -208,3 +269,8 @@ class TwoStreamEncoder(nn.Module):
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
+
+
+def _modules(layer: Layer) -> list[nn.Module]:
+    parts = (getattr(layer, field.name) for field in dataclasses.fields(layer))
+    return [part for part in parts if isinstance(part, nn.Module)]

@@ -2,7 +2,8 @@
 
 One parameter ``Y`` [L, d], the label vectors, is both the input of the label stream and the weight
 of the head. Level h enters as ``u_h = sum of Y_j over its labels`` ([SEP] where it is empty); the
-state of the masked position m_h gives level h's scores, ``sigmoid(state Y^T + b)``.
+state of the masked position m_h gives level h's scores, ``sigmoid(state Y^T + b)``. Other level
+inputs are in ``level_inputs.py``, other losses in ``losses.py``.
 
 Shapes: B documents, L labels, D levels, S predicted levels (D, or D + 1 with a [SEP] class), C
 columns (L, or L + 1 with a [SEP] class), d width.
@@ -14,12 +15,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hbgl.attention import label_step_mask, label_training_mask
+from hbgl.attention import label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
-from hbgl.encoder import TwoStreamEncoder
+from hbgl.encoder import TextMemory, TwoStreamEncoder
 from hbgl.errors import BackboneError, UsageError
+from hbgl.level_inputs import labels_handed_down, level_vector
+from hbgl.losses import LabelLoss, TrueParents
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
 
@@ -44,6 +47,9 @@ class HBGL(nn.Module):
         columns = len(taxonomy) + int(self.sep_class)
         self.label_bias = nn.Parameter(torch.zeros(columns)) if settings.label_bias else None
         self.transform = backbone.transform if settings.head == "transform" else None
+        self.label_loss = LabelLoss(settings, taxonomy)
+        self.true_parents = TrueParents(taxonomy) if settings.loss_columns == "children" else None
+        self.own_share = 0.0
         self.settings, self.taxonomy = settings, taxonomy
         self.depth = taxonomy.depth
         self.levels = taxonomy.depth + int(self.sep_class)
@@ -63,6 +69,10 @@ class HBGL(nn.Module):
 
     # ------------------------------------------------------------------ training
 
+    def begin_step(self, done: float) -> None:
+        """Before a training step: ``done`` is the share of all steps that came before it."""
+        self.own_share = self.settings.own_level_inputs * done
+
     def forward(self, batch: Batch) -> torch.Tensor:
         """The loss of a batch with gold labels, averaged over documents (a scalar)."""
         losses = self.losses(self.training_states(batch), _gold(batch))
@@ -75,14 +85,21 @@ class HBGL(nn.Module):
         words, (mask, sep) = self.look_up(batch)
         memory = self.encoder.encode_text(words, batch.lengths)
         known = self.teacher_inputs(_gold(batch), mask, sep)  # [B, S, d]
-        masked = mask.expand_as(known)
-        offsets = torch.arange(self.levels, device=batch.ids.device).repeat(2)
-        states, _ = self.encoder.encode_labels(
-            memory,
-            torch.cat([known, masked], dim=1),
-            offsets,
-            label_training_mask(self.levels, batch.ids.device),
-        )
+        if self.training and self.own_share > 0:
+            # Not under no_grad: autocast would keep casts of the weights that learn nothing.
+            states = self._states_after(memory, known, mask).detach()
+            known = self._with_own_inputs(known, states, sep)
+        return self._states_after(memory, known, mask)
+
+    def _states_after(
+        self, memory: TextMemory, known: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        """States of m_1 .. m_S, [B, S, d], each after the level inputs ``known`` above it."""
+        device = known.device
+        vectors = torch.cat([known, mask.expand_as(known)], dim=1)
+        offsets = torch.arange(self.levels, device=device).repeat(2)
+        visible = label_training_mask(self.levels, device)
+        states, _ = self.encoder.encode_labels(memory, vectors, offsets, visible)
         return states[:, self.levels :]
 
     def look_up(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
@@ -102,33 +119,42 @@ class HBGL(nn.Module):
             inputs = torch.where(dropped[:, :, None], mask, inputs)
         return inputs
 
+    def _with_own_inputs(
+        self, known: torch.Tensor, states: torch.Tensor, sep: torch.Tensor
+    ) -> torch.Tensor:
+        """Level inputs [B, S, d], some replaced by what the states of the levels predict."""
+        with torch.no_grad():
+            scores = [self.logits(states[:, i], part) for i, part in enumerate(self.slices)]
+            together = torch.cat(scores, dim=1)  # [B, L]: a level is a slice of the labels
+            labels = self.handed_down(together > 0, together)
+        own = torch.stack([self.level_input(labels, i, sep) for i in range(self.levels)], dim=1)
+        replaced = torch.rand(known.shape[:2], device=known.device) < self.own_share
+        return torch.where(replaced[:, :, None], own, known)
+
     def losses(self, states: torch.Tensor, gold: torch.Tensor) -> torch.Tensor:
-        """Binary cross-entropy of each document, [B, S, d] states and [B, L] labels -> [B]."""
-        if self.settings.loss_columns == "level":
+        """The loss of each document, [B, S, d] states and [B, L] labels -> [B]."""
+        if self.settings.loss_columns != "all":
             return self._losses_by_level(states, gold)
         targets, counted = self._targets_of_all_columns(gold)  # [B, S, C], [B, S]
-        entropies = (
-            functional.binary_cross_entropy_with_logits(
-                self.logits(states), targets, reduction="none"
-            )
-            * counted[:, :, None]
-        )
+        entropies: torch.Tensor = self.label_loss(self.logits(states), targets)
+        entropies = entropies * counted[:, :, None]
         if self.settings.loss_reduction == "sum":
             return entropies.sum(dim=(1, 2))
         return entropies.sum(dim=(1, 2)) / (counted.sum(dim=1) * targets.shape[2])
 
     def _losses_by_level(self, states: torch.Tensor, gold: torch.Tensor) -> torch.Tensor:
-        """The paper's loss: at level h only the columns of level h."""
+        """The paper's loss: at level h only the columns of level h, or those with a true parent."""
+        counted = None if self.true_parents is None else self.true_parents(gold)  # [B, L]
         total = states.new_zeros(len(states), dtype=torch.float32)
         for level, columns in enumerate(self.slices):
-            logits = self.logits(states[:, level], columns)
-            targets = gold[:, columns].to(logits.dtype)
-            entropies = functional.binary_cross_entropy_with_logits(
-                logits, targets, reduction="none"
+            entropies = self.label_loss(
+                self.logits(states[:, level], columns), gold[:, columns], columns
             )
+            if counted is not None:
+                entropies = entropies * counted[:, columns]
             total = total + entropies.sum(dim=1)
         if self.settings.loss_reduction == "mean":
-            total = total / gold.shape[1]
+            total = total / (gold.shape[1] if counted is None else counted.sum(dim=1))
         return total
 
     def _targets_of_all_columns(self, gold: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -169,17 +195,19 @@ class HBGL(nn.Module):
             return functional.linear(states, weights, bias)
 
     def level_input(self, labels: torch.Tensor, level: int, sep: torch.Tensor) -> torch.Tensor:
-        """One level's u (levels from 0): boolean labels [B, L] -> [B, d]; ``sep`` if empty."""
+        """One level's u (levels from 0): labels [B, L], boolean or probabilities -> [B, d]."""
         if level >= self.depth:
             return sep.expand(len(labels), -1)
         columns = self.slices[level]
         vectors = self.label_vectors[columns]
         if not self.settings.input_gradient:
             vectors = vectors.detach()
-        present = labels[:, columns]
-        with torch.autocast(labels.device.type, enabled=False):
-            summed = present.to(vectors.dtype) @ vectors
-        return torch.where(present.any(dim=1, keepdim=True), summed, sep)
+        return level_vector(labels[:, columns], vectors, sep)
+
+    def handed_down(self, chosen: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """What the levels below are told of labels chosen and scored [B, L]; see level_inputs."""
+        settings = self.settings
+        return labels_handed_down(settings.level_input, settings.level_input_floor, chosen, scores)
 
     # ------------------------------------------------------------------ prediction
 
@@ -191,24 +219,16 @@ class HBGL(nn.Module):
         """
         words, (mask, sep) = self.look_up(batch)
         memory = self.encoder.encode_text(words, batch.lengths)
-        device = batch.ids.device
         walk = decider.begin(len(batch.ids))
         going_on: torch.Tensor | None = None
         masked = mask.expand(len(batch.ids), 1, -1)
         cache = None
         for level, columns in enumerate(self.slices):
-            first = max(level - 1, 0)
-            inputs = masked
+            known = None
             if level > 0:
-                known = self.level_input(walk.chosen, level - 1, sep)
-                inputs = torch.cat([known[:, None], masked], dim=1)
-            offsets = torch.arange(first, level + 1, device=device)
-            states, cache_with_mask = self.encoder.encode_labels(
-                memory, inputs, offsets, label_step_mask(level + 1, device), cache
-            )
-            # m_h is nobody's past: only u_1 .. u_{h-1} stay in the cache.
-            cache = [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache_with_mask]
-            state = states[:, -1]
+                above = self.handed_down(walk.chosen, walk.scores)  # of lower levels nothing yet
+                known = self.level_input(above, level - 1, sep)
+            state, cache = self.encoder.encode_next(memory, level, known, masked, cache)
             walk.take(level + 1, self.logits(state, columns), going_on)
             if self.sep_class:
                 end = torch.sigmoid(self.logits(state)[:, -1:]) > 0.5

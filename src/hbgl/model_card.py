@@ -123,9 +123,19 @@ def _training(settings: Settings, metrics: Mapping[str, Any]) -> Iterator[str]:
         if metrics.get(key) is not None:
             value = metrics[key]
             yield f"{title}: {f'{value:,}' if isinstance(value, int) else value}."
-    dev = (metrics.get("tuning") or {}).get("documents")
-    if dev:
-        yield f"Dev documents, on which thresholds and calibration were fitted: {dev:,}."
+    counts = sorted(metrics.get("label_documents") or ())
+    if counts:
+        yield (
+            f"A label has {counts[0]:,} to {counts[-1]:,} of them, the median is "
+            f"{counts[len(counts) // 2]:,}; labels without any: {counts.count(0):,}."
+        )
+    tuning = metrics.get("tuning") or {}
+    if tuning.get("documents"):
+        yield (
+            "Dev documents, on which thresholds and calibration were fitted: "
+            f"{tuning['documents']:,}."
+            + (" What it decides by was set by hand since." if tuning.get("set_by_hand") else "")
+        )
 
 
 def _scores(metrics: Mapping[str, Any]) -> Iterator[str]:

@@ -20,9 +20,7 @@ from hbgl.checkpoint import json_bytes, load_tensors, verify_folder
 from hbgl.decisions import Calibration, Decision
 from hbgl.engines import Engine, load_engine
 from hbgl.errors import HBGLError, MissingExtraError, ModelFolderError, UsageError
-from hbgl.methods import build_method
-from hbgl.methods.multilabel import Multilabel
-from hbgl.model import HBGL
+from hbgl.methods import TorchMethod, build_method
 from hbgl.settings import Settings, settings_from_json
 from hbgl.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
 
@@ -40,7 +38,7 @@ class ModelParts:
     settings: Settings
     backbone: Backbone
     """Of an export: its tokenizer and shape, without memory for weights."""
-    method: HBGL | Multilabel | Engine
+    method: TorchMethod | Engine
     decision: Decision
     metrics: dict[str, Any]
     device: torch.device
@@ -115,7 +113,7 @@ def read_model_folder(folder: Path, device: str | torch.device | None) -> ModelP
 
 def _read_method(
     folder: Path, config: Mapping[str, Any], taxonomy: Taxonomy, settings: Settings
-) -> tuple[Backbone, HBGL | Multilabel | Engine]:
+) -> tuple[Backbone, TorchMethod | Engine]:
     exported = config.get("engine")
     with nullcontext() if exported is None else torch.device("meta"):
         backbone = backbone_from_config(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -47,22 +48,34 @@ def learning_rate_factor(step: int, total: int, settings: TrainingSettings) -> f
 
 
 def build_optimizer(
-    model: nn.Module, label_parameters: list[nn.Parameter], settings: TrainingSettings
+    model: nn.Module,
+    label_parameters: list[nn.Parameter],
+    settings: TrainingSettings,
+    by_depth: Sequence[Sequence[nn.Parameter]] = (),
 ) -> torch.optim.Optimizer:
-    """Adam or AdamW over three groups: decayed matrices, undecayed vectors, label parameters.
+    """Adam or AdamW over groups of one rate: decayed matrices and undecayed vectors.
 
-    Each group carries its ``peak_lr``; :func:`set_learning_rate` scales it.
+    With layer decay c layer l of n has the rate times ``c^(n - l)``, the embeddings (l = 0) the
+    lowest; label parameters have a rate of their own, all others the full one. Each group carries
+    its ``peak_lr``, the first one the full rate; :func:`set_learning_rate` scales it.
+
+    :param by_depth: the encoder's parameters, embeddings first, then layer by layer.
     """
-    own = {id(parameter) for parameter in label_parameters}
-    rest = [one for one in model.parameters() if one.requires_grad and id(one) not in own]
     decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
-    label_rate = settings.label_learning_rate or settings.learning_rate
-    groups: list[dict[str, Any]] = [
-        _group([one for one in rest if one.ndim >= 2], settings.learning_rate, decay),
-        _group([one for one in rest if one.ndim < 2], settings.learning_rate, 0.0),
-        _group([one for one in label_parameters if one.ndim >= 2], label_rate, decay),
-        _group([one for one in label_parameters if one.ndim < 2], label_rate, 0.0),
+    layers = list(by_depth)[::-1] if settings.layer_decay < 1 else []
+    apart = {id(one) for part in (label_parameters, *layers) for one in part}
+    rest = [one for one in model.parameters() if id(one) not in apart]
+    rates = [settings.learning_rate * settings.layer_decay**down for down in range(len(layers))]
+    parts = [
+        (rest, settings.learning_rate),
+        *zip(layers, rates, strict=True),
+        (label_parameters, settings.label_learning_rate or settings.learning_rate),
     ]
+    groups: list[dict[str, Any]] = []
+    for parameters, rate in parts:
+        trained = [one for one in parameters if one.requires_grad]
+        groups.append(_group([one for one in trained if one.ndim >= 2], rate, decay))
+        groups.append(_group([one for one in trained if one.ndim < 2], rate, 0.0))
     groups = [group for group in groups if group["params"]]
     # The fused kernel updates a tensor in one pass over memory; on a CPU that is the step's cost.
     if settings.optimizer == "adamw":

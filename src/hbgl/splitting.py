@@ -220,18 +220,23 @@ def stratify(
 def _rarest_first(
     counts: Sequence[Counter[int]], order: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """Each unit that has labels, once, with the label on whose account it is its turn."""
+    """Each unit that has labels, once, with the label on whose account it is its turn.
+
+    Of labels with equally many documents left, the rarer in all comes first: a label so precedes
+    its ancestors, which have its documents too but would deal them out without regard to it.
+    """
     holders: dict[int, list[int]] = defaultdict(list)
     remaining: Counter[int] = Counter()
     for unit in order:
         for label, count in counts[unit].items():
             holders[label].append(unit)
             remaining[label] += count
-    heap = [(count, label) for label, count in remaining.items()]
+    totals = remaining.copy()
+    heap = [(count, totals[label], label) for label, count in remaining.items()]
     heapq.heapify(heap)
     done = bytearray(len(counts))
     while heap:
-        count, label = heapq.heappop(heap)
+        count, _, label = heapq.heappop(heap)
         if count != remaining[label]:
             continue  # an entry from before other labels took some of its documents
         touched: set[int] = set()
@@ -244,7 +249,7 @@ def _rarest_first(
                 yield unit, label
         for other in touched:
             if remaining[other] > 0:
-                heapq.heappush(heap, (remaining[other], other))
+                heapq.heappush(heap, (remaining[other], totals[other], other))
 
 
 class _Wanted:

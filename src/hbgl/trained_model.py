@@ -19,7 +19,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from hbgl.backbones import Backbone
-from hbgl.batching import tokenize
+from hbgl.batching import forward_tokens, tokenize
 from hbgl.checkpoint import save_tensors, write_folder
 from hbgl.decisions import Decider, Decision, Decoded
 from hbgl.decoding import Prediction, answer
@@ -33,9 +33,8 @@ from hbgl.evaluation import (
     label_matrix,
     predict_batches,
 )
-from hbgl.methods.multilabel import Multilabel
+from hbgl.methods import TorchMethod
 from hbgl.metrics import Evaluation, Scores
-from hbgl.model import HBGL
 from hbgl.model_card import model_card
 from hbgl.model_folder import WEIGHTS, default_device, files_but_weights, read_model_folder
 from hbgl.records import Record
@@ -43,10 +42,7 @@ from hbgl.settings import DecisionSettings, Settings
 from hbgl.taxonomy import Taxonomy
 from hbgl.tuning import tune_decision
 
-__all__ = ["TOKEN_BUDGET", "TrainedModel", "default_device", "prepare_records"]
-
-TOKEN_BUDGET = 16384
-"""Padded tokens of one forward pass of prediction."""
+__all__ = ["TrainedModel", "default_device", "prepare_records"]
 
 
 @dataclass(slots=True)
@@ -61,7 +57,7 @@ class TrainedModel:
     taxonomy: Taxonomy
     settings: Settings
     backbone: Backbone
-    method: HBGL | Multilabel | Engine
+    method: TorchMethod | Engine
     """In torch, or of an exported model the engine that runs it."""
     decision: Decision
     """How scores become labels: rule, thresholds, calibration."""
@@ -124,7 +120,7 @@ class TrainedModel:
             self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
         )
         return counts.scores(self.taxonomy.levels)
 
@@ -147,7 +143,7 @@ class TrainedModel:
             records if isinstance(records, LabelledTexts) else self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
             watchers=watchers,
             on_batch=on_batch,
         )
@@ -164,11 +160,27 @@ class TrainedModel:
             settings,
             device=self.device,
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
             seed=self.settings.training.seed,
         )
         self.settings = dataclasses.replace(self.settings, decision=settings)
-        self.metrics["tuning"] = dataclasses.asdict(report)
+        self.metrics = {**self._metrics_of(self.decision), "tuning": dataclasses.asdict(report)}
+
+    def decided_by(self, decision: Decision) -> TrainedModel:
+        """The same model with another decision; it says no longer what it scored by its own."""
+        metrics, tuning = self._metrics_of(decision), self.metrics.get("tuning")
+        if tuning and decision.fingerprint() != self.decision.fingerprint():
+            metrics["tuning"] = {**tuning, "after": {}, "set_by_hand": True}
+        return dataclasses.replace(self, decision=decision, metrics=metrics)
+
+    def _metrics_of(self, decision: Decision) -> dict[str, Any]:
+        """Without scores that name another decision."""
+        own = decision.fingerprint()
+        return {
+            name: value
+            for name, value in self.metrics.items()
+            if not isinstance(value, dict) or value.get("decision", own) == own
+        }
 
     def decider(self, decision: Decision) -> Decider:
         """A decision made ready for this model; the last one is kept."""
@@ -194,11 +206,11 @@ class TrainedModel:
             tokens,
             self.decider(decision),
             precision=self.settings.training.precision,
-            token_budget=TOKEN_BUDGET,
+            token_budget=forward_tokens(self.device),
         )
 
     @property
-    def torch_method(self) -> HBGL | Multilabel:
+    def torch_method(self) -> TorchMethod:
         """The method with its weights.
 
         :raises UsageError: of an exported model, which only predicts.

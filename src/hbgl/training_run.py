@@ -16,13 +16,18 @@ import numpy as np
 import torch
 
 from hbgl.backbones import Backbone, load_backbone
+from hbgl.batching import forward_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder
-from hbgl.errors import CorpusError
+from hbgl.errors import CorpusError, UsageError
 from hbgl.evaluation import LabelledTexts
-from hbgl.label_embeddings import initial_vectors, train_label_vectors
-from hbgl.methods import build_method
-from hbgl.model import HBGL
+from hbgl.label_embeddings import (
+    initial_vectors,
+    train_graph_attention,
+    train_label_vectors,
+)
+from hbgl.methods import LABEL_VECTOR_METHODS, build_method
+from hbgl.methods.seq2seq import Seq2Seq
 from hbgl.records import Record
 from hbgl.settings import Settings
 from hbgl.taxonomy import Taxonomy
@@ -64,10 +69,12 @@ def train_classifier(
     """
     if "train" not in corpus.splits:
         raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
+    described = settings.model.description_weight > 0
     model = train_records(
         {split: corpus.records(split) for split in ("train", "dev") if split in corpus.splits},
         corpus.taxonomy,
         settings,
+        descriptions=corpus.descriptions() if described else None,
         run_folder=run_folder,
         resume=resume,
         listener=listener,
@@ -82,12 +89,21 @@ def train_records(
     taxonomy: Taxonomy,
     settings: Settings,
     *,
+    descriptions: Mapping[str, str] | None = None,
     run_folder: Path | None = None,
     resume: bool = False,
     listener: RunListener | None = None,
     load: Callable[[str], Backbone] = load_backbone,
 ) -> TrainedModel:
-    """The same from records: those of ``train`` and, where there are any, of ``dev``."""
+    """The same from records: those of ``train`` and, where there are any, of ``dev``.
+
+    :param descriptions: label -> a sentence, for a description weight above 0.
+    """
+    if settings.model.description_weight > 0 and descriptions is None:
+        raise UsageError(
+            "a description weight needs descriptions; train from a corpus folder with "
+            "descriptions.json, or leave the weight at 0"
+        )
     listener = listener or RunListener()
     started = time.perf_counter()
     accelerator = start_accelerator()
@@ -109,14 +125,22 @@ def train_records(
         f"{len(train):,} training documents, {0 if dev is None else len(dev):,} dev documents, "
         f"{len(taxonomy):,} labels on {taxonomy.depth} levels"
     )
+    if isinstance(method, Seq2Seq):
+        longer = int((np.diff(train.gold.indptr) > method.most_labels).sum())
+        if longer:
+            listener.said(
+                f"{longer:,} training documents have more than {method.most_labels} labels; those "
+                "beyond are not learned (--most-generated)"
+            )
     folder = None if run_folder is None else TrainingFolder(run_folder)
     going_on = resume and folder is not None and folder.exists()
     # What the global stage made is in the checkpoint; only a fresh run computes it, and only its
     # first process, from which the others are given their weights.
     global_losses: list[float] = []
-    if isinstance(method, HBGL) and len(train) and not going_on and accelerator.is_main_process:
+    fresh = len(train) > 0 and not going_on and accelerator.is_main_process
+    if isinstance(method, LABEL_VECTOR_METHODS) and fresh:
         vectors, global_losses = _label_vectors(
-            taxonomy, backbone, settings, listener, accelerator.device
+            taxonomy, backbone, settings, descriptions, listener, accelerator.device
         )
         with torch.no_grad():
             method.label_vectors.copy_(vectors)
@@ -127,7 +151,7 @@ def train_records(
         dev,
         settings.training,
         folder=folder,
-        fingerprint=_fingerprint(settings, taxonomy, splits),
+        fingerprint=_fingerprint(settings, taxonomy, splits, descriptions),
         resume=resume,
         global_losses=global_losses,
         listener=listener,
@@ -139,7 +163,7 @@ def train_records(
         settings.decision,
         device=accelerator.device,
         precision=settings.training.precision,
-        token_budget=settings.training.token_budget,
+        token_budget=settings.training.token_budget or forward_tokens(accelerator.device),
         seed=settings.training.seed,
     )
     if tuning.documents:
@@ -152,6 +176,7 @@ def train_records(
         decision,
         {
             "documents": len(train),
+            "label_documents": np.bincount(train.gold.indices, minlength=len(taxonomy)).tolist(),
             # A resumed run counts the steps of the runs before it, too.
             "seconds": round(prepared + result.seconds, 1),
             "processes": accelerator.num_processes,
@@ -167,14 +192,24 @@ def _label_vectors(
     taxonomy: Taxonomy,
     backbone: Backbone,
     settings: Settings,
+    descriptions: Mapping[str, str] | None,
     listener: RunListener,
     device: torch.device,
 ) -> tuple[torch.Tensor, list[float]]:
     """The label vectors that the local stage starts from."""
     kind, seed = settings.model.label_vectors, settings.training.seed
     start: Literal["random", "name"] = "random" if kind == "random" else "name"
-    vectors = initial_vectors(taxonomy, backbone, start, settings.model.name_vector, seed)
-    if kind != "global" or settings.global_stage.steps == 0:
+    vectors = initial_vectors(
+        taxonomy,
+        backbone,
+        start,
+        settings.model.name_vector,
+        seed,
+        descriptions=descriptions,
+        description_weight=settings.model.description_weight,
+        parent_weight=settings.model.parent_weight,
+    )
+    if kind not in ("global", "gat") or settings.global_stage.steps == 0:
         return vectors, []
     total = settings.global_stage.steps
     listener.said(f"global stage: {total} steps over {len(taxonomy):,} labels")
@@ -182,7 +217,8 @@ def _label_vectors(
     def heard(step: int, loss: float) -> None:
         listener.global_step(step, total, loss)
 
-    vectors, report = train_label_vectors(
+    train = train_label_vectors if kind == "global" else train_graph_attention
+    vectors, report = train(
         taxonomy,
         backbone,
         settings.global_stage,
@@ -197,7 +233,10 @@ def _label_vectors(
 
 
 def _fingerprint(
-    settings: Settings, taxonomy: Taxonomy, splits: dict[str, LabelledTexts]
+    settings: Settings,
+    taxonomy: Taxonomy,
+    splits: dict[str, LabelledTexts],
+    descriptions: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """What must be the same for a checkpoint to be continued."""
     data = hashlib.sha256("\n".join(taxonomy.labels).encode("utf-8", "surrogatepass"))
@@ -210,6 +249,8 @@ def _fingerprint(
             corpus.gold.indptr,
         ):
             data.update(np.ascontiguousarray(array).tobytes())
+    for label, sentence in sorted((descriptions or {}).items()):
+        data.update(f"{label}\0{sentence}\0".encode())
     return {**settings.to_json(), "data": data.hexdigest()}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from hbgl.decisions import (
@@ -27,7 +28,7 @@ from hbgl.methods import Method
 from hbgl.settings import DecisionSettings
 from hbgl.taxonomy import Taxonomy
 
-__all__ = ["TuningReport", "tune_decision"]
+__all__ = ["TuningReport", "decision_of_scores", "dev_scores", "tune_decision"]
 
 _ROUNDS = 2
 _CELLS = 50_000_000
@@ -67,103 +68,102 @@ def tune_decision(
     wanted = settings.tune != "none" or settings.calibration != "none"
     if dev is None or len(dev) == 0 or not wanted:
         return plain, TuningReport(0)
-    run = _Tuning(method, _at_most(dev, seed), settings, device, precision, token_budget, seed)
+    dev = _at_most(dev, seed)
+    gold = dev.gold.toarray()
     decision = plain
     for _ in range(_ROUNDS):
-        decision, levels = run.fit(run.scores(decision))
-    paper = Decision.of_paper(len(taxonomy))
-    return decision, TuningReport(len(run.dev), run.evaluate(paper), run.evaluate(decision), levels)
+        scores = dev_scores(method, dev, decision, device, precision, token_budget)
+        decision, levels = decision_of_scores(taxonomy, settings, scores, gold, seed)
 
-
-@dataclass(frozen=True, slots=True)
-class _Tuning:
-    """One model, one dev split."""
-
-    method: Method
-    dev: LabelledTexts
-    settings: DecisionSettings
-    device: torch.device
-    precision: str
-    token_budget: int
-    seed: int
-
-    @property
-    def taxonomy(self) -> Taxonomy:
-        return self.method.taxonomy
-
-    def scores(self, decision: Decision) -> torch.Tensor:
-        """[documents, L] on the CPU: the scores of a walk in which ``decision`` chooses."""
-        found = torch.zeros(self.dev.gold.shape)
-        decider = Decider(self.taxonomy, decision, self.device)
-        for indices, decoded in predict_batches(
-            self.method,
-            self.dev.texts,
-            decider,
-            precision=self.precision,
-            token_budget=self.token_budget,
-        ):
-            found[torch.from_numpy(indices)] = decoded.scores
-        return found
-
-    def fit(self, scores: torch.Tensor) -> tuple[Decision, list[dict[str, Any]]]:
-        """Calibration and thresholds from the top down."""
-        settings, taxonomy = self.settings, self.taxonomy
-        gold = self.dev.gold.toarray()
-        thresholds = np.full(len(taxonomy), 0.5, dtype=np.float32)
-        maps = [LevelMap()] * taxonomy.depth
-        decider = self._decider(thresholds, maps)
-        walk = Walk(decider, len(scores))
-        report = []
-        for level in range(1, taxonomy.depth + 1):
-            columns = taxonomy.level_slice(level)
-            here, truth = scores[:, columns], gold[:, columns]
-            maps[level - 1] = fit_level_map(here.numpy(), truth, settings.calibration, self.seed)
-            # What 0.5 is before calibration: the map changes what a probability means, not yet what
-            # is chosen.
-            untuned = float(maps[level - 1](torch.zeros(1)))
-            thresholds[columns] = untuned
-            walk.decider = self._decider(thresholds, maps, decider)
-            own = 0
-            if settings.tune != "none":
-                judged = walk.judge(level, here)[1].numpy()
-                fitted = fit_thresholds(
-                    judged, truth, settings.tune, settings.granularity, self.seed, untuned
-                )
-                thresholds[columns], own = fitted.labels, fitted.own
-                walk.decider = self._decider(thresholds, maps, decider)
-            walk.take(level, here)
-            report.append(
-                {
-                    "level": level,
-                    "calibration": maps[level - 1].kind,
-                    "threshold": float(np.median(thresholds[columns])),
-                    "labels_with_own": own,
-                }
-            )
-        return walk.decider.decision, report
-
-    def evaluate(self, decision: Decision) -> dict[str, float]:
-        """Micro- and Macro-F1 on dev."""
-        scores = count_labels(
-            self.method,
-            self.dev,
-            Decider(self.taxonomy, decision, self.device),
-            precision=self.precision,
-            token_budget=self.token_budget,
+    def scored(one: Decision) -> dict[str, float]:
+        decider = Decider(taxonomy, one, device)
+        found = count_labels(
+            method, dev, decider, precision=precision, token_budget=token_budget
         ).scores()
-        return {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+        return {"micro_f1": found.micro_f1, "macro_f1": found.macro_f1}
 
-    def _decider(
-        self, thresholds: np.ndarray, maps: list[LevelMap], like: Decider | None = None
-    ) -> Decider:
-        decision = Decision(
-            thresholds.copy(),
-            self.settings.rule,
-            Calibration(tuple(maps)) if any(one.kind != "none" for one in maps) else Calibration(),
-            self.settings.most_paths,
+    before = scored(Decision.of_paper(len(taxonomy)))
+    return decision, TuningReport(len(dev), before, scored(decision), levels)
+
+
+def dev_scores(
+    method: Method,
+    dev: LabelledTexts,
+    decision: Decision,
+    device: torch.device,
+    precision: str,
+    token_budget: int,
+) -> torch.Tensor:
+    """[documents, L] on the CPU: the scores of a walk in which ``decision`` chooses."""
+    found = torch.zeros(dev.gold.shape)
+    decider = Decider(method.taxonomy, decision, device)
+    for indices, decoded in predict_batches(
+        method, dev.texts, decider, precision=precision, token_budget=token_budget
+    ):
+        found[torch.from_numpy(indices)] = decoded.scores
+    return found
+
+
+def decision_of_scores(
+    taxonomy: Taxonomy,
+    settings: DecisionSettings,
+    scores: torch.Tensor,
+    gold: npt.NDArray[np.bool_],
+    seed: int,
+) -> tuple[Decision, list[dict[str, Any]]]:
+    """Calibration and thresholds from the top down, from scores and truth [documents, L].
+
+    :returns: the decision, and of each level what was fitted.
+    """
+    thresholds = np.full(len(taxonomy), 0.5, dtype=np.float32)
+    maps = [LevelMap()] * taxonomy.depth
+    decider = _decider(taxonomy, settings, thresholds, maps)
+    walk = Walk(decider, len(scores))
+    report = []
+    for level in range(1, taxonomy.depth + 1):
+        columns = taxonomy.level_slice(level)
+        here, truth = scores[:, columns], gold[:, columns]
+        maps[level - 1] = fit_level_map(here.numpy(), truth, settings.calibration, seed)
+        # What 0.5 is before calibration: the map changes what a probability means, not yet what
+        # is chosen.
+        untuned = float(maps[level - 1](torch.zeros(1)))
+        thresholds[columns] = untuned
+        walk.decider = _decider(taxonomy, settings, thresholds, maps, decider)
+        own = 0
+        if settings.tune != "none":
+            judged = walk.judge(level, here)[1].numpy()
+            fitted = fit_thresholds(
+                judged, truth, settings.tune, settings.granularity, seed, untuned
+            )
+            thresholds[columns], own = fitted.labels, fitted.own
+            walk.decider = _decider(taxonomy, settings, thresholds, maps, decider)
+        walk.take(level, here)
+        report.append(
+            {
+                "level": level,
+                "calibration": maps[level - 1].kind,
+                "threshold": float(np.median(thresholds[columns])),
+                "labels_with_own": own,
+            }
         )
-        edges = None if like is None else like.edges
-        return Decider(self.taxonomy, decision, torch.device("cpu"), edges)
+    return walk.decider.decision, report
+
+
+def _decider(
+    taxonomy: Taxonomy,
+    settings: DecisionSettings,
+    thresholds: np.ndarray,
+    maps: list[LevelMap],
+    like: Decider | None = None,
+) -> Decider:
+    decision = Decision(
+        thresholds.copy(),
+        settings.rule,
+        Calibration(tuple(maps)) if any(one.kind != "none" for one in maps) else Calibration(),
+        settings.most_paths,
+    )
+    edges = None if like is None else like.edges
+    return Decider(taxonomy, decision, torch.device("cpu"), edges)
 
 
 def _at_most(dev: LabelledTexts, seed: int) -> LabelledTexts:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hbgl.batching import tokenize
-from hbgl.bench.hugging_face import PipelinePrediction, TrainerTraining, fast_tokenizer
+from hbgl.bench.hugging_face import PipelinePrediction, TrainerTraining
 from hbgl.bench.predicting import OurPrediction, StraightforwardPrediction
 from hbgl.bench.registry import (
     ENGINES,
@@ -27,6 +27,7 @@ from hbgl.bench.training import (
     _labelled_batch,
 )
 from hbgl.errors import UsageError
+from hbgl.hf_trainer import fast_tokenizer
 from tests.bench.conftest import Workloads
 
 

@@ -123,3 +123,12 @@ def test_the_loss_of_all_columns_is_refused() -> None:
     _, straightforward = both(PRESETS["authors"].model)
     with pytest.raises(UsageError, match="each level's own columns"):
         straightforward(batch_of(TAXONOMY, 0))
+
+
+def test_what_it_does_not_compute_is_refused() -> None:
+    """Other level inputs at once, other losses when it would train."""
+    with pytest.raises(UsageError, match="level inputs of chosen labels only"):
+        both(ModelSettings(level_input="expected"))
+    for settings in (ModelSettings(loss="asymmetric"), ModelSettings(own_level_inputs=0.5)):
+        with pytest.raises(UsageError, match="training here needs labels, the cross-entropy"):
+            both(settings)[1](batch_of(TAXONOMY, 0))

@@ -224,13 +224,16 @@ def test_the_rule_given_to_fit_is_the_models_own() -> None:
     model = estimator(rule="leaf", calibrated=False, most_paths=1).fit(TEXTS, LABELS)
     own = model.model_.decision
     assert (own.rule, own.most_paths, own.calibration.levels) == ("leaf", 1, ())
+    several = model.set_params(rule="paper", threshold=0.0, most_paths=0).predict_paths(TEXTS)
+    assert all(len(paths) > 1 for paths in several)
+    assert estimator(most_paths=0).fit(TEXTS, LABELS).model_.decision.most_paths is None
 
 
 def test_wrong_parameters_are_named_at_prediction() -> None:
     for changed, named in (
         ({"rule": "best"}, "rule must be one of"),
         ({"threshold": 7}, "threshold must be in"),
-        ({"most_paths": 0}, "most_paths must be"),
+        ({"most_paths": -1}, "most_paths must be"),
         ({"output": "sets"}, "output 'sets' is none of"),
     ):
         with pytest.raises(InputError, match=named):

@@ -82,7 +82,7 @@ def test_parameters_are_settings() -> None:
         ({"backbone": 3}, "backbone must be a text, not 3"),
         ({"rule": "best"}, "rule must be one of paper, closed, coherent, backoff, leaf"),
         ({"rule": 3}, "rule must be one of paper"),
-        ({"most_paths": 0}, "most paths must be 1 or more, not 0"),
+        ({"most_paths": -1}, "most paths must be 1 or more, not -1"),
         ({"calibrated": "no"}, "calibrated must be True or False, not 'no'"),
         ({"output": "sets"}, "output must be one of matrix, sparse, labels, paths, not 'sets'"),
         ({"scoring": "f1"}, "scoring must be one of micro_f1, macro_f1"),
@@ -141,6 +141,7 @@ def test_decisions_from_parameters(three: Any) -> None:
     assert decide() is own
     assert decide(rule="leaf").rule == "leaf"
     assert decide(most_paths=np.int64(3)).most_paths == 3
+    assert decide(most_paths=0).most_paths is None
     assert decide(calibrated=False).calibration == Calibration()
     assert decide(threshold=three).thresholds[[0, 2, 5, 7]].tolist() == pytest.approx(
         [0.1, 0.2, 0.2, 0.3]
@@ -149,7 +150,7 @@ def test_decisions_from_parameters(three: Any) -> None:
         [0.4, 0.4, 0.9, 0.4, 0.4, 0.4, 0.4, 0.4]
     )
     assert faults == []
-    decide(rule="best", most_paths=0, calibrated=1, threshold=2)
+    decide(rule="best", most_paths=-1, calibrated=1, threshold=2)
     assert len(faults) == 4
 
 

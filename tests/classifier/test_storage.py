@@ -66,6 +66,26 @@ def test_the_folder_decides_as_the_estimator_did(tmp_path: Path) -> None:
     assert fitted().model_.decision.rule == "backoff"
 
 
+def test_scores_leave_with_the_decision_that_they_are_of(tmp_path: Path) -> None:
+    """Kept under the rule leaf: in the card of that decision, and of no other."""
+    model = copy.deepcopy(fitted())
+    model.set_params(rule="leaf").evaluate(TEXTS, LABELS, keep_as="test")
+    for name, changed, has_test, has_dev in (
+        ("leaf", {}, True, False),
+        ("own", {"rule": None}, False, True),
+        ("paper", {"rule": "paper", "threshold": 0.5}, False, False),
+    ):
+        model.set_params(**changed).save(tmp_path / name)
+        metrics = TrainedModel.load(tmp_path / name).metrics
+        assert ("test" in metrics, "dev_scores" in metrics) == (has_test, has_dev)
+        assert bool(metrics["tuning"]["after"]) == has_dev
+        assert metrics["tuning"].get("set_by_hand", False) != has_dev
+        card = (tmp_path / name / CARD).read_text()
+        assert ("| test |" in card, "as tuned on these" in card) == (has_test, has_dev)
+        assert ("set by hand since" in card) != has_dev
+        assert "| dev, each level on its own over 0.5 |" in card
+
+
 def test_columns_come_back(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     y = pandas.DataFrame(MATRIX[:, [7, 2]], columns=["plants > trees > oaks", "cats"])

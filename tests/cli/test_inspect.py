@@ -72,6 +72,8 @@ def test_json_says_what_the_model_is(hbgl: Command, trained: Path) -> None:
     assert "model.head" not in facts["preset_differs"]
     assert facts["training"]["corpus"] == "topics"
     assert facts["training"]["dev"] == model.metrics["dev"]
+    counts = model.metrics["label_documents"]
+    assert facts["label_documents"] == dict(zip(model.taxonomy.labels, counts, strict=True))
     assert len(facts["curves"]["dev_macro_f1"]) == 4
     assert facts["curves"]["loss"][-1][0] == model.metrics["training"]["step"]
     manifest = json.loads((trained / "MANIFEST.json").read_bytes())["files"]

@@ -104,7 +104,13 @@ def test_multilabel_and_presets_train(
     hbgl: Command, backbone: Path, corpus: Path, place: Path
 ) -> None:
     quick = [*QUICK[:2], *QUICK[4:]]
-    for number, options in enumerate((["--method", "multilabel"], ["--preset", "authors"])):
+    choices = (
+        ["--method", "multilabel"],
+        ["--method", "seq2seq", "--most-generated", "2"],
+        ["--label-vectors", "gat", "--global-gat-heads", "2", "--global-gat-trains", "network"],
+        ["--preset", "authors"],
+    )
+    for number, options in enumerate(choices):
         out = place / str(number)
         done = hbgl("train", corpus, "-o", out, "--backbone", backbone, *options, *quick, "-q")
         assert done.code == 0, done.err
@@ -150,7 +156,8 @@ def _other(hint: Any, default: Any) -> object:
     if hint is bool:
         return not default
     whole = hint is int or int in options
-    value = (default or 0) + (3 if whole else 0.05)
+    downwards = not whole and 0.9 < (default or 0) <= 1  # decays end at 1
+    value = default - 0.05 if downwards else (default or 0) + (3 if whole else 0.05)
     return value if default != 1 or not whole else 0
 
 
@@ -180,6 +187,10 @@ def test_every_field_of_the_settings_is_an_option(
         "pad_to_max": ["--max-length", "8"],
         "end_of_hierarchy": ["--loss-columns", "all"],
     }.get(name, [])
+    if name == "description_weight":
+        refused(hbgl("train", corpus, "-o", "m", *flag), 1, "no descriptions.json", "add it")
+        corpus = write_corpus(place / "described")
+        (corpus / "descriptions.json").write_text("{}")
     done = hbgl("train", corpus, "-o", "m", *flag, *needed)
     assert done.code == 0, done.err
     assert getattr(getattr(seen[0], part), name) == value

@@ -30,6 +30,11 @@ def test_tuning_on_dev_raises_what_it_is_for(
     assert after["micro_f1"] > before["micro_f1"]
     assert json.loads((new / "thresholds.json").read_text())["rule"] == "coherent"
     assert json.loads((new / "metrics.json").read_text())["tuning"]["documents"] == 12
+    assert hbgl("tune", new, "-o", tmp_path / "by-hand", "--threshold", "0.5").code == 0
+    for folder, by_hand in ((new, False), (tmp_path / "by-hand", True)):
+        shown = hbgl("inspect", folder).out
+        assert "on 12 dev documents" in shown
+        assert ("set by hand since" in shown, "after:" in shown) == (by_hand, not by_hand)
 
 
 def test_by_hand(hbgl: Command, trained: Path, corpus: Path, tmp_path: Path) -> None:
@@ -45,6 +50,14 @@ def test_by_hand(hbgl: Command, trained: Path, corpus: Path, tmp_path: Path) -> 
     assert hbgl("tune", new, "-o", newer, "--threshold", labels).code == 0
     written = json.loads((newer / "thresholds.json").read_text())
     assert (written["levels"][1], written["labels"]) == (0.9, {"money": 0.7})
+
+
+def test_a_limit_of_paths_comes_and_goes(hbgl: Command, trained: Path, tmp_path: Path) -> None:
+    limited, free = tmp_path / "limited", tmp_path / "free"
+    for source, new, most in ((trained, limited, 1), (limited, free, 0)):
+        assert hbgl("tune", source, "-o", new, "--most-paths", most).code == 0
+        written = json.loads((new / "thresholds.json").read_text())
+        assert written["most_paths"] == (most or None)
 
 
 @pytest.mark.parametrize(

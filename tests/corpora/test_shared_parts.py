@@ -81,9 +81,11 @@ def test_equal_names_are_qualified() -> None:
     assert labels["Psychology", "depression"] == "depression (Psychology)"
     assert labels["CS", "Logic"] == "Logic"
     assert labels["A", "X"] == "X (A)"
-    assert labels["A", "X", "General"] == "General (A / X)"
+    assert labels["A", "X", "General"] == "General (X, A)"
     taxonomy = taxonomy_from_paths(labels)
-    assert taxonomy.names["General (B / X)"] == "General"
+    assert taxonomy.names["General (X, B)"] == "General"
+    for path in paths:
+        assert taxonomy.labels[taxonomy.path_ids(path)[-1]] == labels[tuple(path)]
     assert taxonomy.depth == 3
 
 

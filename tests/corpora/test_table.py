@@ -147,3 +147,10 @@ def test_faults(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="JSON lines need no conversion"):
         prepare(tmp_path, tmp_path / "a.jsonl", **columns)
     assert not (tmp_path / "out").exists()
+
+
+def test_half_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv.gz"
+    file.write_bytes(gzip.compress(csv_bytes([["t", "l"], *[["a text", "A > B"]] * 1000]))[:-12])
+    with pytest.raises(RecordError, match=r"table\.csv\.gz: damaged after \d+ records"):
+        prepare(tmp_path, file, text_column=("t",), label_column=("l",))

@@ -216,6 +216,34 @@ def test_a_higher_threshold_adds_no_label_at_its_level(
     assert not (found[1] & ~found[0]).any()
 
 
+@settings(max_examples=150, deadline=None)
+@given(taxonomies(), SCORES, st.sampled_from(["paper", "coherent", "backoff"]), st.data())
+def test_a_higher_threshold_of_one_label_adds_no_label_at_its_level(
+    taxonomy: Taxonomy, seed: int, rule: Rule, data: st.DataObject
+) -> None:
+    """Whatever the thresholds of the others are; ``leaf`` apart, see the next test."""
+    label = data.draw(st.integers(0, len(taxonomy) - 1))
+    columns = taxonomy.level_slice(int(taxonomy.levels[label]))
+    thresholds = torch.rand(len(taxonomy), generator=torch.Generator().manual_seed(seed))
+    found = []
+    for value in sorted(data.draw(st.lists(st.floats(0.05, 0.95), min_size=2, max_size=2))):
+        thresholds[label] = value
+        decoded = decided(
+            deciding(thresholds.clone(), taxonomy, rule=rule), scores_of(taxonomy, seed)
+        )
+        found.append(decoded.chosen[:, columns])
+    assert not (found[1] & ~found[0]).any()
+
+
+def test_leaf_replaces_the_only_sure_child_by_the_likeliest() -> None:
+    """cats .6 below its .7, dogs .5 over its .4; with dogs at .55 no child is sure: cats."""
+    for threshold, expected in ((0.4, "dogs"), (0.55, "cats")):
+        thresholds = torch.full((len(TAXONOMY),), 0.5)
+        thresholds[TAXONOMY.id("cats")], thresholds[TAXONOMY.id("dogs")] = 0.7, threshold
+        found = walk(deciding(thresholds, rule="leaf"), animals=0.9, cats=0.6, dogs=0.5)
+        assert labels(TAXONOMY, found) - {"animals", "puppies"} == {expected}
+
+
 @settings(max_examples=60, deadline=None)
 @given(taxonomies(), SCORES, st.sampled_from(["coherent", "backoff", "leaf"]))
 def test_coherent_probabilities(taxonomy: Taxonomy, seed: int, rule: Rule) -> None:

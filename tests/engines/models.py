@@ -34,6 +34,9 @@ FLOAT32 = TrainingSettings(precision="float32")
 KINDS = {
     "hbgl": Settings(training=FLOAT32),
     "authors": with_overrides(PRESETS["authors"], {"training.precision": "float32"}),
+    "expected": Settings(
+        model=ModelSettings(level_input="expected", level_input_floor=0.3), training=FLOAT32
+    ),
     "multilabel": Settings(model=ModelSettings(method="multilabel"), training=FLOAT32),
 }
 

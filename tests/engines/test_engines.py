@@ -26,6 +26,7 @@ ONNX += [
     ("onnx", "roberta", "authors", "tree"),
     ("onnx", "bert", "authors", "deep"),
     ("onnx", "bert", "hbgl", "dag"),
+    ("onnx", "bert", "expected", "tree"),
     ("onnx", "bert", "multilabel", "tree"),
     ("onnx", "mpnet", "multilabel", "dag"),
 ]
@@ -33,6 +34,7 @@ OPENVINO = [
     ("openvino", "bert", "hbgl", "tree"),
     ("openvino", "mpnet", "authors", "deep"),
     ("openvino", "roberta", "multilabel", "dag"),
+    ("openvino", "bert", "expected", "dag"),
 ]
 LENGTHS = {"padded": [2, 31, 7, 16, 3], "equal": [9, 9], "one": [1], "longest": [58, 5]}
 

@@ -83,6 +83,43 @@ def test_other_results_are_listed_by_name() -> None:
     ]
 
 
+def test_results_of_several_things_stand_side_by_side() -> None:
+    runs = [
+        run(
+            "records_scale",
+            0,
+            csv={"read_s": 1.5, "peak_mib": 80},
+            gz={"read_s": 2.5, "peak_mib": 81},
+        )
+    ]
+    assert number_tables.table("records_scale", runs).splitlines()[:4] == [
+        "| Figure | csv | gz |",
+        "| --- | --- | --- |",
+        "| read s | 1.5 | 2.5 |",
+        "| peak mib | 80 | 81 |",
+    ]
+
+
+def test_what_became_of_damaged_inputs_is_summed_up() -> None:
+    readers = {"csv": {"read": 2, "refused": 1}, "tsv": {"read": 0, "refused": 4}}
+    runs = [run("fuzz_readers", 0, inputs=8, failures=1, by_reader=readers)]
+    assert number_tables.table("fuzz_readers", runs).splitlines()[:5] == [
+        "| Reader | Inputs | Read | Refused | Failures |",
+        "| --- | --- | --- | --- | --- |",
+        "| csv | 3 | 2 | 1 |  |",
+        "| tsv | 4 | 0 | 4 |  |",
+        "| all | 8 | 2 | 5 | 1 |",
+    ]
+
+
+def test_the_scale_of_the_metrics_is_named() -> None:
+    case = {"documents": 1000, "labels": 10, "cpu_s": 1.26, "peak_mib": 99.6}
+    found = run("metrics_scale", 0, graph={**case, "peak_mib_of_a_tenth": 98.0})
+    assert number_tables.table("metrics_scale", [found]).splitlines()[2] == (
+        "| graph, label sets and all probabilities: every score | 1,000 | 10 | 1.3 | 100 | 98 |"
+    )
+
+
 def test_tables_are_filled_between_their_markers_only() -> None:
     page = "a\n<!-- numbers: quality corpus=d -->\nold\n<!-- end numbers -->\nb\n"
     assert number_tables.fill(page, []) == (

@@ -1,4 +1,4 @@
-"""Every code block of the README runs, and its file tree is that of the package.
+"""Every code block of the README and of docs/data.md runs; the file tree is that of the package.
 
 A block in a comment's shadow is treated differently: ``<!-- test: slow -->`` needs real weights or
 minutes, ``<!-- test: skip, REASON -->`` cannot run inside the tests.
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "data.md")
 BLOCK = re.compile(
     r"(?:<!-- test: (?P<note>.*?) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -24,8 +25,8 @@ BLOCK = re.compile(
 SHOWN_ONLY = {"text", "bibtex", "json", "mermaid"}
 
 
-def blocks() -> Iterator[object]:
-    text = README.read_text(encoding="utf-8")
+def blocks(page: Path) -> Iterator[object]:
+    text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         language, note = match["language"], match["note"] or ""
         if language in SHOWN_ONLY:
@@ -34,22 +35,26 @@ def blocks() -> Iterator[object]:
         if note.startswith("skip, "):
             marks = [pytest.mark.skip(reason=note.removeprefix("skip, "))]
         line = text.count("\n", 0, match.start("code"))
-        yield pytest.param(language, match["code"], id=f"line-{line}", marks=marks)
+        yield pytest.param(
+            page.stem, language, match["code"], id=f"{page.stem}-line-{line}", marks=marks
+        )
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The blocks run one after the other in this folder, as a reader would run them."""
-    return tmp_path_factory.mktemp("readme")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The blocks of a page run one after the other in its folder, as a reader would run them."""
+    return {page.stem: tmp_path_factory.mktemp(page.stem) for page in PAGES}
 
 
-@pytest.mark.parametrize(("language", "code"), list(blocks()))
-def test_block(language: str, code: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "language", "code"), [block for page in PAGES for block in blocks(page)]
+)
+def test_block(page: str, language: str, code: str, folders: dict[str, Path]) -> None:
     is_python = language == "python"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-"] if is_python else ["bash", "-euo", "pipefail"],
         input=code if is_python else commands(code),
-        cwd=folder,
+        cwd=folders[page],
         env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
@@ -69,7 +74,8 @@ def commands(code: str) -> str:
 
 
 def test_every_block_has_a_known_language() -> None:
-    languages = {match["language"] for match in BLOCK.finditer(README.read_text(encoding="utf-8"))}
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    languages = {match["language"] for text in texts for match in BLOCK.finditer(text)}
     assert languages - SHOWN_ONLY <= {"python", "console"}
 
 

@@ -11,7 +11,7 @@ import torch
 
 from hbgl.errors import TrainingError, UsageError
 from hbgl.label_embeddings import draw_masks, initial_vectors, train_label_vectors
-from hbgl.label_embeddings import stage as stage_module
+from hbgl.label_embeddings import objective as objective_module
 from hbgl.precision import autocast, autocast_dtype
 from hbgl.settings import GlobalMask, GlobalStage
 from hbgl.settings.choices import Head
@@ -77,7 +77,7 @@ def test_masks_one_by_one_equal_masks_together(monkeypatch: pytest.MonkeyPatch) 
     together, _ = train_label_vectors(
         taxonomy, backbone, SETTINGS, start, seed=0, precision="float32"
     )
-    monkeypatch.setattr(stage_module, "PLACES_AT_ONCE", 1)
+    monkeypatch.setattr(objective_module, "PLACES_AT_ONCE", 1)
     one_by_one, _ = train_label_vectors(
         taxonomy, backbone, SETTINGS, start, seed=0, precision="float32"
     )

@@ -241,10 +241,13 @@ def test_a_byte_order_mark_does_not_divide_a_line_at_the_limit() -> None:
 
 
 def test_a_taxonomy_is_read_from_label_paths() -> None:
-    taxonomy = infer_taxonomy(
-        stream({"text": "a", "labels": ["x > y", "w"]}, b"{", {"text": "b", "labels": [3]})
-    )
+    lines = [{"text": "a", "labels": ["x > y", "w"]}, b"{", {"text": "b", "labels": [3]}]
+    taxonomy = infer_taxonomy(stream(*lines), on_error="skip")
     assert taxonomy == Taxonomy.from_paths([("x", "y"), ("w",)])
+    with pytest.raises(RecordError, match=r"stream:2: broken JSON"):
+        infer_taxonomy(stream(*lines))
+    with pytest.raises(RecordError, match=r"stream:2: wrong type: each label"):
+        infer_taxonomy(stream(lines[0], lines[2]))
     columns = Columns(labels=["one", "two"])
     taxonomy = infer_taxonomy(stream({"text": "a", "one": "x", "two": "y"}), columns=columns)
     assert taxonomy.labels == ("x", "y")
@@ -252,6 +255,15 @@ def test_a_taxonomy_is_read_from_label_paths() -> None:
         infer_taxonomy(stream({"text": "a", "labels": ["x", "y"]}))
     with pytest.raises(RecordError, match="no labels, so no taxonomy can be read"):
         infer_taxonomy(stream({"text": "a", "category": "x > y"}))
+
+
+def test_a_taxonomy_is_not_read_from_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "a", "labels": ["x > y"]}\n' * 1000)[:-12])
+    with pytest.raises(
+        RecordError, match=r"a\.jsonl\.gz: damaged after \d+ records: .* get the file"
+    ):
+        infer_taxonomy(path)
 
 
 def test_closures_are_remembered_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:

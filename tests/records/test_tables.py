@@ -185,3 +185,10 @@ def test_compression_is_seen_by_content(tmp_path: Path) -> None:
         assert list(read_records(io.BytesIO(packed))) == [Record("a")] * 2
     with pytest.raises(RecordError, match="damaged"):
         list(read_records(io.BytesIO(zstandard.compress(line) + b"garbage")))
+
+
+def test_other_marks_between_cells_are_pointed_out() -> None:
+    with pytest.raises(RecordError, match=r'found: "text;labels"; the cells of CSV are divided by'):
+        next(read_records(io.BytesIO(b"text;labels\na;b\n"), format="csv"))
+    with pytest.raises(RecordError, match=r'found: "texts"\)'):
+        next(read_records(io.BytesIO(b"texts\na\n"), format="csv"))

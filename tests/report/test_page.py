@@ -186,6 +186,27 @@ def test_labels_without_support_and_an_empty_text() -> None:
     assert text.index("Labels without support stand last") < text.rindex("a11")
 
 
+def test_labels_go_by_their_training_documents_where_the_folder_says_them() -> None:
+    """a 12 documents in training, b 3, c 0; a and c occur here, b does not and is in no band."""
+    records = [Record("money", ("a",)), Record("money", ("c",))]
+    found = gather(model_of(FLAT), records, rules=False, examples=0)
+    assert found.training_documents is None
+    assert "is not in this model folder" in report_page(found)
+    for counts, known in (([12, 3, 0], True), ([12, 3], False), ("many", False)):
+        one = dataclasses.replace(found, metrics={"label_documents": counts})
+        text = " ".join(" ".join(Checked(report_page(one)).text).split())
+        assert ("training documents" in text) == known
+        assert ("evaluated file (1) are left out" in text) == known
+        bands = text[text.index("Labels by frequency") : text.index("F1 of each label")]
+        assert ("10\u201319" in bands) == known
+        assert "2\u20134" not in bands
+
+
+def test_the_rule_in_use_stands_beside_the_reference() -> None:
+    text = " ".join(" ".join(Checked(page_of("tree")).text).split())
+    assert f"score {REFERENCE} backoff in use paper closed coherent leaf" in text
+
+
 def test_what_the_folder_does_not_say_is_left_out() -> None:
     found = gather(model_of(TREE), records_of(TREE, 5), rules=False, examples=0)
     found = dataclasses.replace(found, metrics={}, model="", source="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -66,8 +67,30 @@ def test_show_bundled_corpus(capsys: pytest.CaptureFixture[str]) -> None:
 def test_inferred_from_records(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["taxonomy", "convert", str(records), "-o", "-"]) == 0
     assert capsys.readouterr().out == "Root\tscience\tsports\nscience\tphysics\n"
-    assert run(["taxonomy", "show", str(records), "--repeated", "qualify"]) == 2
-    assert "write the paths" in capsys.readouterr().err
+    with records.open("a") as file:
+        file.write('{"text": "c", "labels": ["sports > physics"]}\n')
+    assert run(["taxonomy", "convert", str(records), "-o", "-", "--repeated", "qualify"]) == 0
+    assert capsys.readouterr().out == (
+        "Root\tscience\tsports\nscience\tphysics (science)\nsports\tphysics (sports)\n"
+    )
+    with records.open("a") as file:
+        file.write('{"text": "d", "labels": ["sports >\n')
+    assert run(["taxonomy", "check", str(records)]) == 1
+    assert f"{records}:4: broken JSON" in capsys.readouterr().err
+
+
+def test_inferred_from_standard_input(
+    records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = io.BufferedReader(io.BytesIO(records.read_bytes()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content))
+    assert run(["taxonomy", "show", "-"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["science", "└── physics", "sports"]
+    assert run(["taxonomy", "show", "-", "--format", "tsv"]) == 2
+    assert "save a taxonomy as tsv to a file" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(["taxonomy", "show", "-"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
 
 
 def test_convert(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

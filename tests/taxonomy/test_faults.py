@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -61,6 +62,29 @@ def test_every_cycle_is_shown(tmp_path: Path) -> None:
     assert faults(
         tmp_path, "Root\tR\nA\tB\nB\tC\tbelow\nC\tA\nX\tY\nY\tX\nbelow\tdeeper\nS\tS\n"
     ) == ["4: cycle: A > B > C > A", "6: cycle: X > Y > X", "8: cycle: S > S"]
+
+
+def test_cycles_that_share_labels_are_all_shown(tmp_path: Path) -> None:
+    """A is on two cycles, B > C is part of two; one repair does not bring up another fault."""
+    assert faults(tmp_path, "Root\tR\nA\tB\tD\nB\tC\nC\tA\tB\nD\tA\n") == [
+        "4: cycle: A > B > C > A",
+        "4: cycle: B > C > B",
+        "5: cycle: A > D > A",
+    ]
+
+
+def test_many_long_cycles_are_summed_up() -> None:
+    """A chain of 3,000 labels, each the parent of the first as well: 3,000 cycles.
+
+    The longest come first: 354 of them have a million labels.
+    """
+    names = [f"n{i:04}" for i in range(3000)]
+    back = [(name, names[0]) for name in names]
+    with pytest.raises(TaxonomyError) as raised:
+        Taxonomy.from_edges([*itertools.pairwise(names), *back])
+    shown = [fault.message for fault in raised.value.faults]
+    assert len(shown) == 356
+    assert shown[-1] == "there are more cycles; correct these first"
 
 
 def test_long_cycle_is_shortened() -> None:

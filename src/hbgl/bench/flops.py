@@ -68,7 +68,7 @@ def needed_flops(
         elif training:
             forward += shape.layers * _training_labels(shape, n, levels)
         else:
-            forward += shape.layers * _prediction_labels(shape, n, levels)
+            forward += _prediction_labels(shape, n, levels)
         forward += 2 * shape.width * labels
     return forward * (_TRAINING if training else 1)
 
@@ -91,6 +91,11 @@ def _training_labels(shape: EncoderShape, n: int, levels: int) -> int:
 
 
 def _prediction_labels(shape: EncoderShape, n: int, levels: int) -> int:
-    """m_h sees h label positions, u_{h-1} sees h - 1."""
-    seen = n + 1 + sum(2 * n + 2 * level - 1 for level in range(2, levels + 1))
-    return (2 * levels - 1) * shape.token() + shape.attention(1, seen)
+    """m_h sees h label positions, u_{h-1} sees h - 1; of u the last layer needs keys and values."""
+    total = 0
+    for level in range(1, levels + 1):
+        total += shape.layers * (shape.token() + shape.attention(1, n + level))
+        if level > 1:
+            whole = shape.token() + shape.attention(1, n + level - 1)
+            total += (shape.layers - 1) * whole + shape.key_value()
+    return total

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import copy
-import tempfile
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import (
-    AutoModelForSequenceClassification,
-    PreTrainedTokenizerFast,
-    Trainer,
-    TrainingArguments,
-    pipeline,
-)
-from transformers.trainer_callback import PrinterCallback
+from transformers import AutoModelForSequenceClassification, pipeline
 
 from hbgl.backbones import Backbone
 from hbgl.bench.workload import Workload
 from hbgl.evaluation import LabelledTexts
+from hbgl.hf_trainer import fast_tokenizer, train_by_trainer
 
-__all__ = ["PipelinePrediction", "TrainerTraining", "fast_tokenizer", "sequence_classifier"]
+__all__ = ["PipelinePrediction", "TrainerTraining", "sequence_classifier"]
 
 _SORTED_BATCH = 32
 
@@ -37,16 +29,6 @@ def sequence_classifier(backbone: Backbone, labels: int) -> Any:
     model = automatic.from_config(config)
     model.base_model.load_state_dict(backbone.model.state_dict(), strict=False)
     return model.eval()
-
-
-def fast_tokenizer(backbone: Backbone, max_length: int) -> Any:
-    """The backbone's tokenizer as Hugging Face's class."""
-    names = {
-        f"{role}_token": backbone.tokenizer.id_to_token(getattr(backbone, f"{role}_id"))
-        for role in ("cls", "sep", "mask", "pad")
-    }
-    made: Any = PreTrainedTokenizerFast
-    return made(tokenizer_object=backbone.tokenizer, model_max_length=max_length, **names)
 
 
 @dataclass(slots=True)
@@ -125,40 +107,10 @@ class TrainerTraining:
 
     def run(self, documents: LabelledTexts) -> None:
         """One epoch."""
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            # Without a GPU its data loader warns that there is no memory to pin.
-            warnings.filterwarnings("ignore", message=".*pin_memory.*")
-            arguments = TrainingArguments(
-                output_dir=folder,
-                num_train_epochs=1,
-                logging_strategy="no",
-                save_strategy="no",
-                report_to="none",
-                disable_tqdm=True,
-                seed=self.workload.spec.seed,
-            )
-            trainer = Trainer(
-                model=self._model,
-                args=arguments,
-                train_dataset=_Rows(documents),
-                processing_class=self._tokenizer,
-            )
-            trainer.remove_callback(PrinterCallback)
-            trainer.train()
-        self.steps = int(trainer.state.global_step)
-
-
-class _Rows(torch.utils.data.Dataset[dict[str, Any]]):
-    """Token ids and labels of each document, as the Trainer's collator takes them."""
-
-    def __init__(self, documents: LabelledTexts) -> None:
-        self.documents = documents
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        texts = self.documents.texts
-        ids = texts.ids[texts.offsets[index] : texts.offsets[index + 1]].tolist()
-        labels = self.documents.gold[index].toarray()[0].astype(np.float32)
-        return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": labels}
+        self.steps = train_by_trainer(
+            self._model,
+            self._tokenizer,
+            documents,
+            seed=self.workload.spec.seed,
+            num_train_epochs=1,
+        )

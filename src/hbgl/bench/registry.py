@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
+    "PEERS",
     "PREDICTION",
     "STRAIGHTFORWARD_BATCH",
     "TRAINING",
@@ -30,6 +31,8 @@ __all__ = [
 PREDICTION = ("hbgl", "flat", "pipeline", "pipeline-sorted", "long")
 TRAINING = ("hbgl", "flat", "trainer", "long", "plain")
 OURS = "hbgl"
+PEERS = ("pipeline", "pipeline-sorted", "trainer", "long", "plain")
+"""What others would use: they run as their users would run them."""
 STRAIGHTFORWARD_BATCH = {"predict": 32, "train": 12}
 """Documents in a batch of ``long``."""
 _PART = 8

@@ -135,7 +135,7 @@ def _contender(measured: Measured, name: str, peaks: list[dict[str, float]]) -> 
         "what": facts["what"],
         "precision": facts["precision"],
         "documents": runs[0]["documents"],
-        "seconds": [round(run["seconds"], 4) for run in runs],
+        "seconds": [round(run["seconds"], 6) for run in runs],
         "documents_per_second": per_second("documents").to_json(),
         "tokens_per_second": per_second("tokens").to_json(),
         "share_of_peak": share("flops").to_json(),

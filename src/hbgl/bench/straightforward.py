@@ -40,6 +40,8 @@ class Straightforward(nn.Module):
                 f"the straightforward HBGL needs a backbone of type {', '.join(_FAMILIES)}, whose "
                 f"Hugging Face class takes positions and a mask; {backbone.name} is {family}"
             )
+        if method.settings.level_input != "chosen":
+            raise UsageError("the straightforward HBGL has level inputs of chosen labels only")
         self.encoder: Any = copy.deepcopy(backbone.model)
         words = method.encoder.parts.word_embeddings.weight.detach()
         self.vocabulary = len(words)
@@ -66,8 +68,12 @@ class Straightforward(nn.Module):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """The loss of a batch with gold labels, averaged over documents (a scalar)."""
-        if batch.gold is None or self.settings.loss_columns != "level":
-            raise UsageError("training here needs labels, and the loss of each level's own columns")
+        own = self.settings.loss_columns == "level" and self.settings.own_level_inputs == 0
+        if batch.gold is None or not own or self.settings.loss != "bce":
+            raise UsageError(
+                "training here needs labels, the cross-entropy of each level's own columns, and "
+                "level inputs of true labels"
+            )
         device = batch.ids.device
         vectors = [self.teacher_inputs(batch.gold), self._masked(batch, self.levels)]
         offsets = torch.arange(self.levels, device=device).repeat(2)

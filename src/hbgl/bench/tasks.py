@@ -68,10 +68,13 @@ class _Speed:
         self.spec = spec
 
     def prepare(self) -> dict[str, Any]:
+        from hbgl.allocation import keep_freed_memory
         from hbgl.bench.flops import EncoderShape
-        from hbgl.bench.registry import prediction_contender, training_contender
+        from hbgl.bench.registry import PEERS, prediction_contender, training_contender
         from hbgl.families import encoder_parts
 
+        if self.spec.contender not in PEERS:
+            keep_freed_memory()  # as the command line does
         work = self.workload = _opened(self.spec)
         self.documents = work.labelled()
         self.shape = EncoderShape.of(encoder_parts(work.backbone.model))

@@ -16,7 +16,7 @@ from hbgl.bench.straightforward import Straightforward
 from hbgl.bench.workload import Workload
 from hbgl.errors import UsageError
 from hbgl.evaluation import LabelledTexts
-from hbgl.methods.multilabel import Multilabel
+from hbgl.methods import TorchMethod
 from hbgl.model import HBGL
 from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
@@ -38,7 +38,7 @@ class OurTraining:
     workload: Workload
     method: str = "hbgl"
     batch_size: int = TrainingSettings().batch_size
-    model: HBGL | Multilabel | None = None
+    model: TorchMethod | None = None
     losses: list[float] = field(default_factory=list)
 
     @property

@@ -47,10 +47,16 @@ class TrainingFolder:
         model_tensors: Mapping[str, torch.Tensor],
         optimizer: torch.optim.Optimizer,
         progress: Mapping[str, Any],
+        *,
+        average: Mapping[str, torch.Tensor] | None = None,
     ) -> None:
         """Replace ``last``, from which a run goes on; see ``save_training_state``."""
         save_training_state(
-            self.last, model_tensors=model_tensors, optimizer=optimizer, progress=progress
+            self.last,
+            model_tensors=model_tensors,
+            optimizer=optimizer,
+            average=average,
+            progress=progress,
         )
 
     def save_best(

@@ -3,6 +3,7 @@
     model.safetensors       the parameters and buffers
     optimizer.safetensors   every tensor of the optimiser's state: ``state/0/exp_avg`` ...
     training.json           the rest of the optimiser's and the scheduler's state
+    average.safetensors     where the run keeps one: the moving average of the parameters
     progress.json           epoch, step, best metric, history, settings, data fingerprint
 
 Where a state holds a tensor, its JSON holds ``{"$tensor": NAME}``; tuples and dictionaries with
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 _MODEL = "model.safetensors"
+_AVERAGE = "average.safetensors"
 _OPTIMIZER = "optimizer.safetensors"
 _TRAINING = "training.json"
 _PROGRESS = "progress.json"
@@ -50,6 +52,7 @@ class TrainingState:
     optimizer_state: dict[str, Any]  # as ``Optimizer.state_dict()`` gives it
     scheduler_state: dict[str, Any]
     progress: dict[str, Any]
+    average: dict[str, torch.Tensor] | None = None  # parameters by name
 
     def restore_model(self, model: torch.nn.Module) -> None:
         """Load the parameters and buffers, all of them.
@@ -95,6 +98,7 @@ def save_training_state(
     progress: Mapping[str, Any],
     optimizer: torch.optim.Optimizer | None = None,
     scheduler_state: Mapping[str, Any] | None = None,
+    average: Mapping[str, torch.Tensor] | None = None,
     files: Mapping[str, bytes | Callable[[Path], None]] | None = None,
 ) -> None:
     """Write a checkpoint folder, complete or not at all; see ``write_folder``.
@@ -106,6 +110,7 @@ def save_training_state(
         optimizer: Its whole state is kept: tensors bit by bit, numbers exactly. Without it the
             folder holds a model and its progress, and no run can go on from it.
         scheduler_state: ``scheduler.state_dict()``.
+        average: The moving average of the parameters, by name.
         files: Further files for the folder.
     """
     try:
@@ -126,6 +131,8 @@ def save_training_state(
         }
         own[_OPTIMIZER] = lambda path: save_tensors(path, tensors)
         own[_TRAINING] = json_bytes(training)
+    if average is not None:
+        own[_AVERAGE] = lambda path: save_tensors(path, average)
     write_folder(folder, {**(files or {}), **own}, replace_anything=True)
 
 
@@ -171,6 +178,7 @@ def load_training_state(folder: Path) -> TrainingState:
         optimizer_state=optimizer_state,
         scheduler_state=scheduler_state,
         progress=read_progress(folder),
+        average=load_tensors(folder / _AVERAGE) if _AVERAGE in manifest["files"] else None,
     )
 
 

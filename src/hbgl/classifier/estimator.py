@@ -63,7 +63,7 @@ class HBGLClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignor
             that thresholds are fitted for.
         threshold: one for all labels, one per level, or a dict from labels.
         calibrated: False: probabilities are plain sigmoids; in ``fit``, no calibration is fitted.
-        most_paths: at most so many paths per text.
+        most_paths: at most so many paths per text; 0: as many as there are.
         output: what ``predict`` returns: ``matrix``, ``sparse``, ``labels`` or ``paths``.
         scoring: what ``score`` returns: ``micro_f1``, ``macro_f1``, ``macro_f1_supported`` or
             ``exact_match``.
@@ -130,8 +130,9 @@ class HBGLClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignor
         )
         self._take(model, data.columns)
         if data.splits.get("dev"):
-            scores = model.evaluate(data.splits["dev"], decision=self._decision())
-            model.metrics["dev_scores"] = scores.to_json()
+            decision = self._decision()
+            scores = model.evaluate(data.splits["dev"], decision=decision)
+            model.metrics["dev_scores"] = _kept(scores, decision)
         return self
 
     def _take(self, model: TrainedModel, columns: Sequence[str] | None) -> None:
@@ -197,15 +198,17 @@ class HBGLClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignor
     def evaluate(self, X: Any, y: Any, *, keep_as: str | None = None) -> Scores:
         """All scores over labelled texts.
 
-        :param keep_as: ``"test"``: save the scores with the model and show them in its card.
+        :param keep_as: ``"test"``: save the scores with the model and show them in its card, as
+            long as it is saved with the decision (rule, thresholds ...) that they are of.
         """
         labels, texts = self._labels(y), self._texts(X)
         if len(texts) != len(labels):
             raise InputError(f"X has {len(texts)} texts, but y has labels for {len(labels)}")
         records = [Record(text, names) for text, names in zip(texts, labels, strict=True)]
-        scores = self.model_.evaluate(records, decision=self._decision())
+        decision = self._decision()
+        scores = self.model_.evaluate(records, decision=decision)
         if keep_as is not None:
-            self.model_.metrics[keep_as] = scores.to_json()
+            self.model_.metrics[keep_as] = _kept(scores, decision)
         return scores
 
     def score(self, X: Any, y: Any) -> float:
@@ -223,9 +226,9 @@ class HBGLClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignor
 
     @property
     def dev_scores_(self) -> dict[str, Any] | None:
-        """Scores on the dev texts; None where there were none."""
+        """Scores on the dev texts, by the decision that `fit` was told; None without such texts."""
         found: dict[str, Any] | None = self.model_.metrics.get("dev_scores")
-        return found
+        return found and {name: one for name, one in found.items() if name != "decision"}
 
     def _choose(self, X: Any) -> csr_matrix:
         texts = self._texts(X)
@@ -261,6 +264,11 @@ class HBGLClassifier(Persistent, ClassifierMixin, BaseEstimator):  # type: ignor
         tags.classifier_tags.multi_label = True
         tags.no_validation = True
         return tags
+
+
+def _kept(scores: Scores, decision: Decision) -> dict[str, Any]:
+    """Scores as the model folder has them; they are of this decision and leave with it."""
+    return {**scores.to_json(), "decision": decision.fingerprint()}
 
 
 class _Logging(RunListener):

@@ -57,6 +57,8 @@ def settings_of(parameters: Mapping[str, Any], faults: list[str]) -> Settings:
         for name, key in _SETTINGS.items()
         if parameters[name] is not None
     }
+    if _is_whole(wanted.get("decision.most_paths")) and not wanted["decision.most_paths"]:
+        wanted["decision.most_paths"] = None  # 0: no limit
     # Thresholds are tuned on the probabilities that they will be compared with.
     if parameters["calibrated"] is False:
         wanted["decision.calibration"] = "none"
@@ -134,8 +136,8 @@ def decision_of(
         return own
     if rule is not None and rule not in RULES:
         faults.append(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
-    if most is not None and (not _is_whole(most) or most < 1):
-        faults.append(f"most_paths must be 1 or more, or None, not {most!r}")
+    if most is not None and (not _is_whole(most) or most < 0):
+        faults.append(f"most_paths must be 0 (no limit) or more, or None, not {most!r}")
     if not isinstance(calibrated, bool):
         faults.append(f"calibrated must be True or False, not {calibrated!r}")
     check_threshold(threshold, taxonomy, faults)

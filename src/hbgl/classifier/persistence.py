@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -114,7 +113,7 @@ class Persistent:
         check_is_fitted(self, "model_")
         check_license(license)
         this: Any = self
-        model = dataclasses.replace(self.model_, decision=this._decision())
+        model = self.model_.decided_by(this._decision())
         card = model.card(license=license, repo_id=repo_id)
         description = estimator_file(this.get_params(deep=False), self._named)
         model.save(folder, more={FILE: description, CARD: card.encode()})

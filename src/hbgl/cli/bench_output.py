@@ -12,7 +12,7 @@ import typer
 
 from hbgl.errors import UsageError
 
-__all__ = ["check_out", "echo", "finish", "model_name", "progress"]
+__all__ = ["check_out", "command_line", "echo", "finish", "model_name", "progress"]
 
 
 def progress(*, quiet: bool) -> Callable[[str], None]:
@@ -53,7 +53,7 @@ def finish(
 
     record = {
         "benchmark": benchmark,
-        **provenance(_command(context), seed, source_root()),
+        **provenance(command_line(context), seed, source_root()),
         "hardware": results["hardware"],
         "results": {key: value for key, value in results.items() if key != "hardware"},
     }
@@ -63,7 +63,7 @@ def finish(
     typer.echo(line)
 
 
-def _command(context: typer.Context) -> str:
+def command_line(context: typer.Context) -> str:
     """The command with the options that were given, but for those of its output."""
     words = context.command_path.split()
     for parameter in context.command.params:

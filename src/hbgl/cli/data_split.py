@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,29 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLE", "split"]
 
 EXAMPLE = "Example: hbgl data split reviews.csv -o corpora/reviews --labels level1,level2"
-
-
-class OnError(str, Enum):
-    """What is done with a bad record."""
-
-    FAIL = "fail"
-    SKIP = "skip"
-
-
-class Repeated(str, Enum):
-    """What a label name under two paths is."""
-
-    JOIN = "join"
-    QUALIFY = "qualify"
-
-
-class Format(str, Enum):
-    """The formats of record files."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    PARQUET = "parquet"
 
 
 def split(
@@ -56,7 +32,8 @@ def split(
     test: Annotated[float, typer.Option(help="Share of the test documents.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same splits.")] = 0,
     input_format: Annotated[
-        Format | None, typer.Option("--format", help="Default: by the name of FILE.")
+        Literal["jsonl", "csv", "tsv", "parquet"] | None,
+        typer.Option("--format", help="Default: by the name of FILE."),
     ] = None,
     text: Annotated[str | None, typer.Option(help="The text column. Default: text.")] = None,
     labels: Annotated[
@@ -71,15 +48,15 @@ def split(
     ] = ";",
     path_separator: Annotated[str, typer.Option(help="Between the labels of a path.")] = " > ",
     repeated: Annotated[
-        Repeated,
+        Literal["join", "qualify"],
         typer.Option(
             help="A name under two paths, where the paths make the taxonomy: "
             "one label (join) or two (qualify)."
         ),
-    ] = Repeated.JOIN,
+    ] = "join",
     on_error: Annotated[
-        OnError, typer.Option(help="At a bad record: stop, or go on without it.")
-    ] = OnError.FAIL,
+        Literal["fail", "skip"], typer.Option(help="At a bad record: stop, or go on without it.")
+    ] = "fail",
     skipped_file: Annotated[
         Path | None,
         typer.Option(
@@ -112,7 +89,7 @@ def split(
     written = corpus_files(output, fractions)
     check_side_file(skipped_file, file, taxonomy, *written, option="--skipped")
     options: dict[str, Any] = {
-        "format": input_format.value if input_format else None,
+        "format": input_format,
         "columns": None,
         "label_delimiter": label_delimiter,
         "path_separator": path_separator,
@@ -120,7 +97,7 @@ def split(
     if text or labels or id_column:
         names = labels.split(",") if labels else "labels"
         options["columns"] = Columns(text or "text", names, id_column or "id")
-    known = _taxonomy(file, taxonomy, options, repeated.value)
+    known = _taxonomy(file, taxonomy, {**options, "on_error": on_error, "repeated": repeated})
     skipped_path = skipped_file or file.with_name(f"{file.name}.skipped.jsonl")
     readers: list[RecordReader] = []
 
@@ -131,7 +108,7 @@ def split(
             reader = read_records(
                 file,
                 taxonomy=known,
-                on_error=on_error.value,
+                on_error=on_error,
                 skipped=SkippedRecords() if readers else skipped,
                 **options,
             )
@@ -178,7 +155,7 @@ def split(
         typer.echo(f"{made.without_labels:,} documents have no labels")
 
 
-def _taxonomy(file: Path, given: Path | None, options: dict[str, Any], repeated: Any) -> Taxonomy:
+def _taxonomy(file: Path, given: Path | None, inferring: dict[str, Any]) -> Taxonomy:
     from hbgl.records import infer_taxonomy
     from hbgl.taxonomy import read_taxonomy
 
@@ -187,4 +164,4 @@ def _taxonomy(file: Path, given: Path | None, options: dict[str, Any], repeated:
         given = beside
     if given is not None:
         return read_taxonomy(given)
-    return infer_taxonomy(file, repeated=repeated, **options)
+    return infer_taxonomy(file, **inferring)

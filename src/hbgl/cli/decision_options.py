@@ -40,7 +40,8 @@ RawScores: TypeAlias = Annotated[
     bool, typer.Option("--raw", help="Probabilities without calibration.")
 ]
 MostPaths: TypeAlias = Annotated[
-    int | None, typer.Option("--most-paths", min=1, help="At most N paths per text.")
+    int | None,
+    typer.Option("--most-paths", min=0, help="At most N paths per text; 0: as many as there are."),
 ]
 
 _Thresholds: TypeAlias = "float | list[float] | dict[str, float]"

@@ -124,6 +124,12 @@ def _training(facts: _Facts) -> Iterator[str]:
     if plain:
         texts = [f"{key.replace('_', ' ')} {_value(value)}" for key, value in plain.items()]
         yield from textwrap.wrap(", ".join(texts), _WIDTH, subsequent_indent="    ")
+    counts = sorted(facts["label_documents"].values())
+    if counts:
+        yield (
+            f"documents of a label: {counts[0]:,} to {counts[-1]:,}, median "
+            f"{counts[len(counts) // 2]:,}; labels without any: {counts.count(0):,}"
+        )
     for split in ("dev", "test"):
         if split in found:
             scores = [f"{_title(key)} {_score(key, one)}" for key, one in found[split].items()]
@@ -165,9 +171,12 @@ def _calibration(facts: _Facts) -> Iterator[str]:
     tuning = facts["tuning"]
     if tuning.get("documents"):
         yield f"fitted, with the thresholds, on {tuning['documents']:,} dev documents"
+        if tuning.get("set_by_hand"):
+            yield "rule, thresholds or calibration were set by hand since"
         for when in ("before", "after"):
             scores = [f"{_title(key)} {_score(key, one)}" for key, one in tuning[when].items()]
-            yield f"{when}: " + ", ".join(scores)
+            if scores:
+                yield f"{when}: " + ", ".join(scores)
 
 
 def _map(one: dict[str, Any]) -> str:

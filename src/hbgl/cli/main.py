@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hbgl import __version__
+from hbgl.allocation import keep_freed_memory
 from hbgl.errors import HBGLError
 
 __all__ = ["COMMANDS", "CommandGroup", "LazyCommand", "app", "run"]
@@ -51,6 +52,12 @@ COMMANDS: dict[str, LazyCommand] = {
     "data": LazyCommand("hbgl.cli.data", "app", "Prepare, check, split and list corpora."),
     "taxonomy": LazyCommand("hbgl.cli.taxonomy", "app", "Check, show and convert taxonomies."),
     "backbone": LazyCommand("hbgl.cli.backbone", "app", "Fetch and show encoders beforehand."),
+    "experiment": LazyCommand(
+        "hbgl.cli.experiment", "experiment", "Run methods x corpora x seeds and compare them."
+    ),
+    "reproduce": LazyCommand(
+        "hbgl.cli.reproduce", "reproduce", "The paper's tables on the corpora at hand."
+    ),
     "bench": LazyCommand("hbgl.cli.bench", "app", "Measure speed and memory side by side."),
 }
 
@@ -129,6 +136,7 @@ def _global_options(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``arguments`` default to ``sys.argv``."""
     options = _Options()
+    keep_freed_memory()
     try:
         code = _call(arguments, options)
         sys.stdout.flush()
@@ -173,7 +181,9 @@ def _wrong_use(error: typer.TyperException) -> int:
         return error.exit_code
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} --help`)" if context else ""
-    message = " ".join(error.format_message().split()).rstrip(".")
+    # What typer puts before a choice that is none of those it has says nothing.
+    said = error.format_message().replace(": Value error, ", ": ")
+    message = " ".join(said.split()).rstrip(".")
     return _fail(message + hint, error.exit_code)
 
 

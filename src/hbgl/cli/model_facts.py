@@ -47,6 +47,7 @@ def model_facts(folder: Path) -> tuple[ModelFacts, Taxonomy]:
             "taxonomy": _taxonomy(taxonomy),
             **_settings(settings),
             **_training(metrics, settings.global_stage.steps),
+            "label_documents": _label_documents(metrics.get("label_documents"), taxonomy),
             "decision": _decision(thresholds, taxonomy),
             "calibration": [dict(one) for one in calibration["levels"]],
             "tuning": _object(metrics.get("tuning") or {}),
@@ -158,6 +159,11 @@ def _training(metrics: dict[str, Any], global_steps: int) -> dict[str, Any]:
         "dev_macro_f1": [[float(one["epoch"]), float(one["macro_f1"])] for one in rounds],
     }
     return {"training": facts, "curves": curves}
+
+
+def _label_documents(counts: Any, taxonomy: Taxonomy) -> dict[str, int]:
+    """Training documents of each label; empty where the folder does not say."""
+    return dict(zip(taxonomy.labels, map(int, counts), strict=True)) if counts else {}
 
 
 def _decision(data: dict[str, Any], taxonomy: Taxonomy) -> dict[str, Any]:

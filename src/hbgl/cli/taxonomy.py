@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,32 +27,15 @@ app = typer.Typer(
 )
 
 
-class _Format(str, Enum):
-    TSV = "tsv"
-    EDGES = "edges"
-    PATHS = "paths"
-    JSON = "json"
-    YAML = "yaml"
-    LABEL_STUDIO = "label-studio"
-    SKOS = "skos"
-    RECORDS = "records"
-
-
-class _Repeated(str, Enum):
-    JOIN = "join"
-    QUALIFY = "qualify"
-
-
-class _Written(str, Enum):
-    TSV = "tsv"
-    JSON = "json"
-
-
+_Format = Literal["tsv", "edges", "paths", "json", "yaml", "label-studio", "skos", "records"]
+_Repeated = Literal["join", "qualify"]
+_Written = Literal["tsv", "json"]
 _Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A taxonomy file, a corpus folder or name, or records whose labels are paths.",
+        help="A taxonomy file, a corpus folder or name, or records whose labels are paths "
+        "(- reads them from standard input).",
     ),
 ]
 _FormatOption = Annotated[
@@ -80,7 +62,7 @@ def show(
     source: _Source,
     format: _FormatOption = None,  # noqa: A002
     names: _Names = None,
-    repeated: _RepeatedOption = _Repeated.JOIN,
+    repeated: _RepeatedOption = "join",
     separator: _Separator = " > ",
     root: _Root = "Root",
     language: _Language = "en",
@@ -126,7 +108,7 @@ def convert(
         _Written | None, typer.Option(help="Default: json where FILE ends so, else tsv.")
     ] = None,
     names: _Names = None,
-    repeated: _RepeatedOption = _Repeated.JOIN,
+    repeated: _RepeatedOption = "join",
     separator: _Separator = " > ",
     root: _Root = "Root",
     language: _Language = "en",
@@ -137,8 +119,8 @@ def convert(
 
     taxonomy = _read(source, format, names, repeated, separator, root, language)
     target = Path(output)
-    as_json = to is _Written.JSON or (to is None and target.suffix.lower() == ".json")
-    kind: Literal["tsv", "json"] = "json" if as_json else "tsv"
+    as_json = to == "json" or (to is None and target.suffix.lower() == ".json")
+    kind: _Written = "json" if as_json else "tsv"
     if output == "-":
         typer.echo(json_text(taxonomy) if as_json else tsv_text(taxonomy), nl=False)
         return
@@ -155,7 +137,7 @@ def check(
     source: _Source,
     format: _FormatOption = None,  # noqa: A002
     names: _Names = None,
-    repeated: _RepeatedOption = _Repeated.JOIN,
+    repeated: _RepeatedOption = "join",
     separator: _Separator = " > ",
     root: _Root = "Root",
     language: _Language = "en",
@@ -192,35 +174,30 @@ def _read(
 ) -> Taxonomy:
     from hbgl.taxonomy import read_taxonomy
 
+    if source == "-" and kind not in (None, "records"):
+        raise UsageError(f"standard input may hold records; save a taxonomy as {kind} to a file")
     path = Path(source)
-    if not path.exists() and kind is None and not path.suffix:
+    if source == "-":
+        kind = "records"
+    elif not path.exists() and kind is None and not path.suffix:
         from hbgl.corpora import open_corpus
 
         path = open_corpus(source).path
     if path.is_dir():
         path = path / "taxonomy.tsv"
-    if kind is _Format.RECORDS or (kind is None and path.suffix.lower() in _RECORD_SUFFIXES):
-        return _infer(path, repeated, separator)
+    if kind == "records" or (kind is None and path.suffix.lower() in _RECORD_SUFFIXES):
+        from hbgl.records import infer_taxonomy
+
+        return infer_taxonomy(path, path_separator=separator, repeated=repeated)
     return read_taxonomy(
         path,
-        format=kind.value if kind else None,
+        format=kind,
         names=False if names == "none" else names,
-        repeated=repeated.value,
+        repeated=repeated,
         separator=separator,
         root=root,
         language=language,
     )
-
-
-def _infer(path: Path, repeated: _Repeated, separator: str) -> Taxonomy:
-    from hbgl.records import infer_taxonomy
-
-    if repeated is not _Repeated.JOIN:
-        raise UsageError(
-            "names under two paths of records are joined; to tell them apart, write the paths "
-            "into a text file, one per line, and read that with --repeated qualify"
-        )
-    return infer_taxonomy(path, path_separator=separator)
 
 
 def _count(records: Path, taxonomy: Taxonomy) -> Counter[str]:

@@ -92,6 +92,8 @@ def check_documents(corpus: CorpusFolder, settings: Settings) -> None:
     """Read train and dev once: a fault found now costs seconds, after the global stage minutes."""
     if "train" not in corpus.splits:
         raise CorpusError(f"{corpus.path} has no train split; add train.jsonl to train on it")
+    if settings.model.description_weight > 0:
+        corpus.descriptions()
     training = settings.training
     if "dev" not in corpus.splits and (training.patience or training.evaluate_every):
         raise UsageError(

@@ -70,9 +70,7 @@ def tune(
 
     classifier = TrainedModel.load(model)
     if source is None:
-        classifier.decision = choice.apply(classifier)
-        classifier.metrics["tuning"] = None
-        classifier.save(output)
+        classifier.decided_by(choice.apply(classifier)).save(output)
         typer.echo(f"{output}: as set; see it with: hbgl inspect {output}")
         return
     before = classifier.settings.decision
@@ -83,7 +81,7 @@ def tune(
             goal or before.tune,
             granularity or before.granularity,
             calibration or before.calibration,
-            most_paths or before.most_paths,
+            before.most_paths if most_paths is None else most_paths or None,
         ),
     )
     report = classifier.metrics["tuning"]

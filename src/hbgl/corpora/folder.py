@@ -2,7 +2,7 @@
 
 A corpus folder holds ``train``, ``dev`` and ``test`` as ``.jsonl``, ``.jsonl.gz`` or
 ``.jsonl.zst`` (each optional but at least one present), ``taxonomy.tsv`` and optionally
-``names.json``. Two small corpora come with the package and open by name.
+``names.json`` and ``descriptions.json``. Two small corpora come with the package and open by name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hbgl.errors import CorpusError, UsageError
 from hbgl.records import Record, read_records
-from hbgl.taxonomy import Taxonomy, read_taxonomy
+from hbgl.taxonomy import DESCRIPTIONS_FILE, Taxonomy, read_descriptions, read_taxonomy
 
 __all__ = [
     "BUNDLED",
@@ -66,7 +66,7 @@ BUNDLED: dict[str, BundledCorpus] = {
             "CC0 1.0",
             157,
             3,
-            (3083, 409, 653),
+            (3126, 398, 644),
         ),
     )
 }
@@ -94,6 +94,21 @@ class CorpusFolder:
             present = ", ".join(self.splits) or "none"
             raise CorpusError(f"{self.path}: no split {split!r}; it has {present}")
         return read_records(source, taxonomy=self.taxonomy)
+
+    def descriptions(self) -> dict[str, str]:
+        """Label -> a sentence about it, for the labels that have one.
+
+        Raises:
+            CorpusError: there is no ``descriptions.json``.
+            TaxonomyError: it has faults.
+        """
+        file = self.path / DESCRIPTIONS_FILE
+        if not file.is_file():
+            raise CorpusError(
+                f"{self.path}: no {DESCRIPTIONS_FILE} (label -> sentence), which a description "
+                "weight needs; add it, or leave the weight at 0"
+            )
+        return read_descriptions(file, self.taxonomy.labels)
 
 
 def open_corpus(name_or_dir: str | Path) -> CorpusFolder:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hbgl.taxonomy import Taxonomy
 from hbgl.taxonomy.names import fold_name
+from hbgl.taxonomy.paths import qualified_names
 
 __all__ = ["frequent_labels", "taxonomy_from_paths", "unique_labels"]
 
@@ -65,7 +66,6 @@ def frequent_labels(
 
 
 def _name(node: Path, ancestors: int) -> str:
-    if ancestors == 1 or len(node) == 1:
-        return node[-1]
-    above = node[max(0, len(node) - ancestors) : -1]
-    return f"{node[-1]} ({' / '.join(above)})"
+    """The name with up to ``ancestors - 1`` names above it, as paths are looked up later."""
+    names = list(qualified_names(node))
+    return names[min(ancestors, len(names)) - 1]

@@ -24,7 +24,7 @@ from hbgl.errors import CorpusError, Fault, UsageError
 from hbgl.records import Columns, Record
 from hbgl.records.faults import BadRecordError
 from hbgl.records.labels import DELIMITER, SEPARATOR, LabelReader
-from hbgl.records.sources import format_of, open_source
+from hbgl.records.sources import DAMAGED, damaged, format_of, open_source
 from hbgl.records.tables import csv_rows, parquet_rows
 from hbgl.splitting import assign_splits
 from hbgl.taxonomy import Taxonomy, read_taxonomy
@@ -178,8 +178,13 @@ def _entries(table: _Table) -> Iterator[Entry]:
             raise CorpusError(f"{file}: JSON lines need no conversion; name CSV, TSV or Parquet")
         with open_source(file, format_) as source:
             read = parquet_rows if format_ == "parquet" else csv_rows
-            for line, fields, _, _ in read(source, ROW_LIMIT, table.columns):
-                yield _checked_entry(table, fields, file, line)
+            rows = 0
+            try:
+                for line, fields, _, _ in read(source, ROW_LIMIT, table.columns):
+                    yield _checked_entry(table, fields, file, line)
+                    rows += 1
+            except DAMAGED as error:
+                raise damaged(source.name, rows, error) from error
 
 
 def _checked_entry(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -75,12 +77,13 @@ class Decision:
 
         :param threshold: one for all labels, one per level (roots first), or by label.
         :param calibrated: False: probabilities are plain sigmoids of the scores.
+        :param most_paths: 0 takes the limit away.
         """
         return Decision(
             self.thresholds if threshold is None else self._with(taxonomy, threshold),
             rule or self.rule,
             self.calibration if calibrated else Calibration(),
-            most_paths or self.most_paths,
+            self.most_paths if most_paths is None else most_paths or None,
         )
 
     def _with(
@@ -100,6 +103,11 @@ class Decision:
             by_level = np.asarray(threshold, dtype=np.float32)
             return by_level[taxonomy.levels - 1]
         return np.full_like(self.thresholds, threshold)
+
+    def fingerprint(self) -> str:
+        """The same for two decisions that decide alike: scores name the decision they are of."""
+        rest = json.dumps([self.rule, self.most_paths, self.calibration.to_json()])
+        return hashlib.sha256(self.thresholds.tobytes() + rest.encode()).hexdigest()[:16]
 
     def to_json(self, taxonomy: Taxonomy) -> dict[str, Any]:
         """What ``thresholds.json`` holds: everything but the calibration.

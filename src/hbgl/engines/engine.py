@@ -21,7 +21,9 @@ from hbgl.decisions import Decider, Decoded, Walk
 from hbgl.engines.names import EngineName
 from hbgl.engines.sessions import Session
 from hbgl.errors import UsageError
+from hbgl.level_inputs import labels_handed_down, level_vector
 from hbgl.model import HBGL
+from hbgl.settings.choices import LevelInput
 from hbgl.taxonomy import Taxonomy
 
 __all__ = ["Engine", "EngineShape", "FlatEngine", "HBGLEngine", "LabelTensors"]
@@ -39,6 +41,9 @@ class EngineShape:
     head_width: int
     sep_class: bool
     """Whether [SEP] is predicted as the end of the hierarchy."""
+    level_input: LevelInput = "chosen"
+    """What a level hands down to those below it."""
+    level_input_floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ class HBGLEngine(Engine):
         for level, columns in enumerate(self.slices):
             vectors = masked
             if level > 0:
-                vectors = torch.cat([self._level_input(walk.chosen, level - 1), masked], dim=1)
+                vectors = torch.cat([self._level_input(walk, level - 1), masked], dim=1)
             found = step.run({**memory, "vectors": vectors})
             state = step.tensor(found["state"])
             for name in self.past_names:
@@ -180,12 +185,16 @@ class HBGLEngine(Engine):
         nothing = torch.zeros(documents, self.shape.heads, 0, self.shape.head_width)
         return dict.fromkeys(self.past_names, nothing)
 
-    def _level_input(self, chosen: torch.Tensor, level: int) -> torch.Tensor:
-        """One level's u (levels from 0): boolean labels [B, L] -> [B, 1, d]; [SEP] if empty."""
-        columns = self.slices[level]
-        present = chosen[:, columns]
-        summed = present.float() @ self.labels.vectors[columns]
-        return torch.where(present.any(dim=1, keepdim=True), summed, self.labels.sep)[:, None]
+    def _level_input(self, walk: Walk, level: int) -> torch.Tensor:
+        """One level's u (levels from 0), of what the walk decided there: [B, 1, d]."""
+        columns, shape = self.slices[level], self.shape
+        labels = labels_handed_down(
+            shape.level_input,
+            shape.level_input_floor,
+            walk.chosen[:, columns],
+            walk.scores[:, columns],
+        )
+        return level_vector(labels, self.labels.vectors[columns], self.labels.sep)[:, None]
 
     def _logits(self, state: torch.Tensor, columns: slice) -> torch.Tensor:
         """Scores of a level's labels, [B, d] -> [B, C]."""

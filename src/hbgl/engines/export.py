@@ -29,8 +29,10 @@ from hbgl.engines.sessions import (
 )
 from hbgl.engines.verification import Agreement, compare, random_texts
 from hbgl.engines.writing import SUFFIXES, write_graph
-from hbgl.errors import ModelFolderError
+from hbgl.errors import ModelFolderError, UsageError
+from hbgl.methods import TorchMethod
 from hbgl.methods.multilabel import Multilabel
+from hbgl.methods.seq2seq import Seq2Seq
 from hbgl.model import HBGL
 from hbgl.precision import autocast_dtype
 from hbgl.taxonomy import Taxonomy
@@ -72,7 +74,7 @@ def require_export_packages(engine: EngineName, *, int8: bool) -> None:
 
 
 def export_graphs(
-    method: HBGL | Multilabel,
+    method: TorchMethod,
     engine: EngineName,
     folder: Path,
     *,
@@ -89,7 +91,10 @@ def export_graphs(
     :param precision: of later use, see :func:`load_engine`; a float export is checked in float32.
     :returns: what :func:`load_engine` needs to know beside the files, and the report.
     :raises ModelFolderError: a float export that differs from torch.
+    :raises UsageError: of the method seq2seq, which predicts in torch alone.
     """
+    if isinstance(method, Seq2Seq):
+        raise UsageError("models of the method seq2seq cannot be exported; they predict in torch")
     require_export_packages(engine, int8=int8)
     graphs = graphs_of(method, fused=engine == "openvino")
     paths = {graph.name: write_graph(graph, engine, folder) for graph in graphs}
@@ -184,6 +189,8 @@ def _shape(method: HBGL | Multilabel) -> EngineShape:
         heads=parts.heads,
         head_width=parts.hidden_size // parts.heads,
         sep_class=isinstance(method, HBGL) and method.sep_class,
+        level_input=method.settings.level_input,
+        level_input_floor=method.settings.level_input_floor,
     )
 
 

@@ -18,7 +18,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hbgl.encoder import KeyValue, TwoStreamEncoder
+from hbgl.attending import KeyValue, attend_both
+from hbgl.encoder import TwoStreamEncoder
 from hbgl.families import Layer
 from hbgl.methods.multilabel import Multilabel
 from hbgl.model import HBGL
@@ -63,8 +64,16 @@ class _TextEncoder(TwoStreamEncoder):
             return bias
         return torch.zeros(bias.shape).masked_fill(~bias, float("-inf"))
 
+    def _known_lengths(self, lengths: torch.Tensor) -> None:
+        """Not while a graph is written."""
+
     def _attend(
-        self, layer: Layer, queries: torch.Tensor, key_value: KeyValue, bias: torch.Tensor | None
+        self,
+        layer: Layer,
+        queries: torch.Tensor,
+        key_value: KeyValue,
+        bias: torch.Tensor | None,
+        lengths: list[int] | None = None,
     ) -> torch.Tensor:
         query = self._split(layer.query(queries))
         key, value = key_value
@@ -73,15 +82,7 @@ class _TextEncoder(TwoStreamEncoder):
         else:
             scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
             mixed = torch.softmax(scores if bias is None else scores + bias, dim=-1) @ value
-        return self.project(layer, mixed)
-
-    def project(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
-        """Attention's last product: heads [B, H, S, k] -> [B, S, d]."""
-        batch, _, places, _ = mixed.shape
-        output: torch.Tensor = layer.attention_output(
-            mixed.transpose(1, 2).reshape(batch, places, self.parts.hidden_size)
-        )
-        return output
+        return self._joined(layer, mixed)
 
 
 class _TextGraph(nn.Module):
@@ -121,7 +122,7 @@ class _StepGraph(nn.Module):
         before, new = past[0][0].shape[2], vectors.shape[1]
         positions = lengths[:, None] + torch.arange(before, before + new)[None, :]
         hidden = encoder._embed(vectors, positions, segment=1)
-        text_bias, label_bias = self._biases(text[0][0].shape[2], lengths, positions, before)
+        bias = self._bias(text[0][0].shape[2], lengths, positions, before)
         grown: list[torch.Tensor] = []
         for number, layer in enumerate(encoder.parts.layers):
             key, value = encoder._key_value(layer, hidden)
@@ -129,20 +130,17 @@ class _StepGraph(nn.Module):
             value = torch.cat([past[number][1], value], dim=2)
             grown += [key[:, :, :-1], value[:, :, :-1]]
             if number == layers - 1:  # of the last layer only m_h is read
-                hidden, text_bias, label_bias = (
-                    hidden[:, -1:], text_bias[:, :, -1:], label_bias[:, :, -1:]
-                )  # fmt: skip
+                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
             query = encoder._split(layer.query(hidden))
-            query = query * query.shape[-1] ** -0.5
-            mixed = _two_part_attention(query, text[number], (key, value), text_bias, label_bias)
-            hidden = encoder._finish(layer, hidden, encoder.project(layer, mixed))
+            mixed = attend_both(query, text[number], (key, value), bias, 0.0)
+            hidden = encoder._finish(layer, hidden, encoder._joined(layer, mixed))
         state = hidden[:, -1]
         return state if self.transform is None else self.transform(state), *grown
 
-    def _biases(
+    def _bias(
         self, width: int, lengths: torch.Tensor, positions: torch.Tensor, before: int
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """What is added to the scores of text and of labels, [B, 1 or H, S, N] and [.., P + S].
+    ) -> torch.Tensor:
+        """What is added to the scores of text and then of labels, [B, 1 or H, S, N + P + S].
 
         Each label position sees the text, the past, and the new positions up to itself.
         """
@@ -161,7 +159,9 @@ class _StepGraph(nn.Module):
             on_text, on_labels = to_text.permute(0, 3, 1, 2), to_labels.permute(0, 3, 1, 2)
         infinity = float("-inf")
         text_bias = on_text + torch.zeros(hidden_text.shape).masked_fill(hidden_text, infinity)
-        return text_bias, on_labels + torch.zeros(later.shape).masked_fill(later, infinity)
+        label_bias = on_labels + torch.zeros(later.shape).masked_fill(later, infinity)
+        every_text = torch.zeros(lengths.shape)[:, None, None, None]
+        return torch.cat([text_bias, label_bias + every_text], dim=-1)
 
 
 class _FlatGraph(nn.Module):
@@ -224,18 +224,3 @@ def _layer_names(what: str, layers: int) -> tuple[str, ...]:
 
 def _pairs(tensors: Sequence[torch.Tensor]) -> list[KeyValue]:
     return list(zip(tensors[::2], tensors[1::2], strict=True))
-
-
-def _two_part_attention(
-    query: torch.Tensor,
-    text: KeyValue,
-    labels: KeyValue,
-    text_bias: torch.Tensor,
-    label_bias: torch.Tensor,
-) -> torch.Tensor:
-    """Scaled queries [B, H, S, k] over text and labels -> [B, H, S, k]."""
-    on_text = query @ text[0].transpose(-1, -2) + text_bias
-    on_labels = query @ labels[0].transpose(-1, -2) + label_bias
-    weights = torch.softmax(torch.cat([on_text, on_labels], dim=-1), dim=-1)
-    width = text[0].shape[2]
-    return weights[..., :width] @ text[1] + weights[..., width:] @ labels[1]

@@ -14,8 +14,15 @@ from typing import Any
 import numpy as np
 
 from hbgl.errors import UsageError
-from hbgl.explanation.gradients import MOST_STEPS, Integrals, integrate, is_complete
+from hbgl.explanation.gradients import (
+    MOST_STEPS,
+    Integrals,
+    explainable_method,
+    integrate,
+    is_complete,
+)
 from hbgl.explanation.words import ReadText, read_text
+from hbgl.model import HBGL
 from hbgl.taxonomy import PATH_SEPARATOR, Taxonomy
 from hbgl.trained_model import TrainedModel
 
@@ -149,13 +156,14 @@ def explain(
     :param steps: points of the integral; taken anew with twice as many where it is not exact.
     :param siblings: how many to give beside each label of a path, the likeliest first.
     :raises TaxonomyError: for a label that the taxonomy does not have.
-    :raises UsageError: for a model that was exported for an engine: it has no gradients.
+    :raises UsageError: for a model that was exported for an engine (it has no gradients), and for
+        the method seq2seq.
     """
     if not 1 <= steps <= MOST_STEPS:
         raise UsageError(f"steps must be 1 to {MOST_STEPS}, not {steps}")
     if isinstance(labels, str):
         raise UsageError("one label was given where a list of labels belongs; write [label]")
-    method, taxonomy = model.torch_method, model.taxonomy
+    method, taxonomy = explainable_method(model), model.taxonomy
     wanted = None if labels is None else taxonomy.ids(dict.fromkeys(labels)).tolist()
     [found] = model.predict([text], everything=True)
     chosen = _mask(taxonomy, found.labels)
@@ -164,7 +172,7 @@ def explain(
     read = read_text(text, model.backbone.tokenizer, method.max_length)
     explained: list[LabelExplanation] = []
     if ids:
-        inputs = _mask(taxonomy, _walked(model, text, found.labels))
+        inputs = _handed_down(model, text, found.labels)
         integrals = integrate(model, read, ids, inputs, steps)
         steps = integrals.steps
         for number, label in enumerate(ids):
@@ -194,6 +202,18 @@ def _mask(taxonomy: Taxonomy, labels: Sequence[str]) -> np.ndarray:
     mask = np.zeros(len(taxonomy), dtype=bool)
     mask[taxonomy.ids(labels)] = True
     return mask
+
+
+def _handed_down(model: TrainedModel, text: str, labels: tuple[str, ...]) -> np.ndarray:
+    """[L] what each level was told of those above it: labels, or probabilities."""
+    method = model.torch_method
+    if not isinstance(method, HBGL) or method.settings.level_input == "chosen":
+        return _mask(model.taxonomy, _walked(model, text, labels))
+    # Plain sigmoids, as the levels are told, come out where nothing calibrates or lowers them.
+    plain = model.decision.changed(model.taxonomy, rule="paper", calibrated=False)
+    shares = model.predict_proba([text], decision=plain)[0]
+    floor = method.settings.level_input_floor
+    return np.where(shares > floor, shares, np.float32(0.0))
 
 
 def _walked(model: TrainedModel, text: str, labels: tuple[str, ...]) -> tuple[str, ...]:

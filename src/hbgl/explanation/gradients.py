@@ -21,13 +21,15 @@ import numpy as np
 import torch
 
 from hbgl.attention import label_training_mask
+from hbgl.errors import UsageError
 from hbgl.explanation.words import ReadText
 from hbgl.methods.multilabel import Multilabel
+from hbgl.methods.seq2seq import Seq2Seq
 from hbgl.model import HBGL
 from hbgl.taxonomy import Taxonomy
 from hbgl.trained_model import TrainedModel
 
-__all__ = ["MOST_STEPS", "Integrals", "integrate", "is_complete"]
+__all__ = ["MOST_STEPS", "Integrals", "explainable_method", "integrate", "is_complete"]
 
 MOST_STEPS = 512
 """Up to here the steps are doubled where the quadrature is not exact enough."""
@@ -59,6 +61,20 @@ class Integrals:
         return missing
 
 
+def explainable_method(model: TrainedModel) -> HBGL | Multilabel:
+    """The model's method, if a label has one logit that a gradient can be taken of.
+
+    :raises UsageError: of an exported model, and of the method seq2seq.
+    """
+    method = model.torch_method
+    if isinstance(method, Seq2Seq):
+        raise UsageError(
+            "models of the method seq2seq cannot be explained: a label's score there comes from "
+            "different steps of the generation"
+        )
+    return method
+
+
 def is_complete(delta: float, difference: float) -> bool:
     """Whether the attributions account for the logit's difference.
 
@@ -73,10 +89,11 @@ def integrate(
 ) -> Integrals:
     """Integrated gradients of the logits of ``labels`` (ids) in float32.
 
-    :param chosen: [L] boolean, the labels that the prediction fed into the levels below.
+    :param chosen: [L] what the prediction fed into the levels below: labels (boolean), or with
+        expected level inputs their probabilities.
     :param steps: at least so many; doubled, up to ``MOST_STEPS``, until the sums hold.
     """
-    model.torch_method.eval()
+    explainable_method(model).eval()
     device = model.device
     while True:
         with (
@@ -94,7 +111,7 @@ def integrate(
 def _integrate(
     model: TrainedModel, read: ReadText, labels: Sequence[int], chosen: np.ndarray, steps: int
 ) -> Integrals:
-    method, backbone = model.torch_method, model.backbone
+    method, backbone = explainable_method(model), model.backbone
     ids = torch.tensor([read.ids], device=model.device)
     words, special = method.encoder.look_up(ids, [backbone.mask_id, backbone.sep_id])
     words, mask, sep = words[0].detach(), special[0].detach(), special[1].detach()
@@ -133,7 +150,7 @@ def _logits(
     mask: torch.Tensor,
     sep: torch.Tensor,
 ) -> _Logits:
-    method = model.torch_method
+    method = explainable_method(model)
     if isinstance(method, Multilabel):
         return _flat_logits(method, labels)
     inputs = torch.tensor(chosen, device=model.device)[None]

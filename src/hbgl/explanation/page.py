@@ -11,6 +11,9 @@ __all__ = ["explanation_page"]
 
 _STRONGEST = 0.8
 """Opacity behind the word that did most."""
+_LISTED = 8
+"""Words whose numbers are listed: those that did most."""
+_LONGEST_WORD = 40
 
 _STYLE = """\
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --soft: #666; --line: #ddd;
@@ -32,6 +35,13 @@ section { border-top: 1px solid var(--line); padding: 1rem 0; }
 table { border-collapse: collapse; margin: .6rem 0; }
 th, td { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td small { color: var(--soft); display: block; }
+.sibling { white-space: nowrap; }
+.word { overflow-wrap: anywhere; }
+.bar { width: 9rem; min-width: 5rem; padding-right: 0; }
+.bar span { display: block; height: .8rem; margin-top: .4rem; border-radius: .15rem;
+  width: calc(100% * var(--length)); --share: .8; }
+@media (max-width: 30rem) { th, td { padding-right: .6rem; } }
 """
 
 
@@ -41,6 +51,8 @@ def explanation_page(explanation: Explanation) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>Why these labels</title>\n<style>\n{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
@@ -81,17 +93,48 @@ def _section(explanation: Explanation, one: LabelExplanation) -> Iterator[str]:
         f"product of all {one.joint_probability:.4f}.</p>"
     )
     yield f'<p class="text">{_highlighted(explanation, one)}</p>'
-    note = "" if one.complete else " That is more than 5 %: the shares of the words are rough."
+    yield from _strongest(one)
+    note = " That is more than 5 %: take the words' shares as rough." if not one.complete else ""
     yield (
-        f'<p class="note">Score {one.logit:+.3f}, without the words {one.baseline_logit:+.3f}; '
-        f"the words account for the difference to {abs(one.delta):.4f}.{note}</p>"
+        f'<p class="note">Score {one.logit:+.3f}, without the words {one.baseline_logit:+.3f}: '
+        f"a difference of {one.logit - one.baseline_logit:+.3f}. The shares of all words add up "
+        f"to it but for {abs(one.delta):.4f}.{note}</p>"
     )
     yield "</section>"
 
 
+def _strongest(one: LabelExplanation) -> Iterator[str]:
+    """The words that did most, with their numbers: nothing points at a word on a phone."""
+    ranked = sorted(one.words, key=lambda word: -abs(word.attribution))
+    if not ranked:
+        return
+    largest = abs(ranked[0].attribution)
+    yield '<div class="scroll"><table>'
+    yield "<tr><th>word</th><th>share of the score</th><th></th></tr>"
+    for word in ranked[:_LISTED]:
+        text = word.text if len(word.text) <= _LONGEST_WORD else word.text[:_LONGEST_WORD] + "…"
+        length = abs(word.attribution) / largest if largest > 0 else 0.0
+        yield (
+            f'<tr><td class="word">{escape(text)}</td><td class="number">{word.attribution:+.4f}'
+            f'</td><td class="bar"><span class="{_side(word)}" style="--length:{length:.3f}">'
+            "</span></td></tr>"
+        )
+    others = ranked[_LISTED:]
+    if others:
+        rest = sum(word.attribution for word in others)
+        yield (
+            f"<tr><td>{len(others):,} other words together</td>"
+            f'<td class="number">{rest:+.4f}</td><td></td></tr>'
+        )
+    yield "</table></div>"
+
+
 def _row(level: int, node: PathNode) -> str:
-    siblings = ", ".join(f"{escape(name)} {one:.4f}" for name, one in node.siblings.items())
-    mark = "" if node.predicted else " (not predicted)"
+    siblings = ", ".join(
+        f'<span class="sibling">{escape(name)} {one:.4f}</span>'
+        for name, one in node.siblings.items()
+    )
+    mark = "" if node.predicted else "<small>not predicted</small>"
     return (
         f'<tr><td>{level}</td><td>{escape(node.label)}{mark}</td><td class="number">'
         f"{node.probability:.4f}</td><td>{siblings or '-'}</td></tr>"
@@ -113,8 +156,11 @@ def _highlighted(explanation: Explanation, one: LabelExplanation) -> str:
 
 def _marked(word: Word, largest: float) -> str:
     share = _STRONGEST * abs(word.attribution) / largest if largest > 0 else 0.0
-    side = "for" if word.attribution >= 0 else "against"
     return (
-        f'<span class="{side}" style="--share:{share:.3f}" title="{word.attribution:+.4f}">'
+        f'<span class="{_side(word)}" style="--share:{share:.3f}" title="{word.attribution:+.4f}">'
         f"{escape(word.text)}</span>"
     )
+
+
+def _side(word: Word) -> str:
+    return "for" if word.attribution >= 0 else "against"

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from hbgl.attention import attend, global_root_mask, global_self_mask
+from hbgl.attending import attend
+from hbgl.attention import global_root_mask, global_self_mask
 from hbgl.families import EncoderParts, Layer
 from hbgl.label_embeddings.frozen import FrozenEncoder
 from hbgl.label_embeddings.graph import LabelGraph

@@ -15,7 +15,7 @@ import torch
 from torch.autograd.function import FunctionCtx
 from torch.nn import functional
 
-__all__ = ["edge_attention"]
+__all__ = ["edge_attention", "softmax_per_target", "weighted_sums"]
 
 GATHERED_AT_ONCE = 1 << 20
 """Numbers gathered per piece of edges (pieces of 4 MB stay close to the processor)."""
@@ -60,9 +60,9 @@ class _EdgeAttention(torch.autograd.Function):
     ) -> torch.Tensor:
         scale = 1 / math.sqrt(query.shape[1] // bias.shape[1])
         scores = _products(query, target, key, source, bias.shape[1]) * scale + bias
-        weights = _softmax_per_target(scores, target, len(query))
+        weights = softmax_per_target(scores, target, len(query))
         ctx.save_for_backward(query, key, value, target, source, weights)
-        return _sums(value, source, weights, target, len(query)).to(query.dtype)
+        return weighted_sums(value, source, weights, target, len(query)).to(query.dtype)
 
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
@@ -73,11 +73,11 @@ class _EdgeAttention(torch.autograd.Function):
         mean = weights.new_zeros(len(query), weights.shape[1])
         mean.index_add_(0, target, weights * slopes)
         slopes = weights * (slopes - mean[target]) * scale
-        query_grad = _sums(key, source, slopes, target, len(query))
+        query_grad = weighted_sums(key, source, slopes, target, len(query))
         order = source.argsort()
         seeing, seen = target[order], source[order]
-        key_grad = _sums(query, seeing, slopes[order], seen, len(key))
-        value_grad = _sums(grads[0], seeing, weights[order], seen, len(value))
+        key_grad = weighted_sums(query, seeing, slopes[order], seen, len(key))
+        value_grad = weighted_sums(grads[0], seeing, weights[order], seen, len(value))
         found = (query_grad.to(query.dtype), key_grad.to(key.dtype), value_grad.to(value.dtype))
         return (*found, None, None, None)
 
@@ -100,7 +100,7 @@ def _products(
     return torch.cat(pieces)
 
 
-def _sums(
+def weighted_sums(
     vectors: torch.Tensor,
     index: torch.Tensor,
     weights: torch.Tensor,
@@ -108,6 +108,9 @@ def _sums(
     receivers: int,
 ) -> torch.Tensor:
     """Weighted sums per receiver and head: ``sum_e weights[e, h] vectors[index[e], h]``.
+
+    Differentiable; the rows are never gathered, so nothing of size E x d is kept.
+
 
     :param vectors: [N, d].
     :param index: [E] in 0..N-1.
@@ -129,11 +132,12 @@ def _sums(
     return sums.view(heads, receivers, -1).transpose(0, 1).reshape(receivers, -1)
 
 
-def _softmax_per_target(scores: torch.Tensor, target: torch.Tensor, targets: int) -> torch.Tensor:
-    """[E, H] scores -> weights that sum to 1 over the edges of each target."""
+def softmax_per_target(scores: torch.Tensor, target: torch.Tensor, targets: int) -> torch.Tensor:
+    """[E, H] scores -> weights that sum to 1 over the edges of each target; differentiable."""
     index = target[:, None].expand_as(scores)
     highest = scores.new_full((targets, scores.shape[1]), -math.inf)
-    highest.scatter_reduce_(0, index, scores, "amax")
+    # A shift by the highest score changes no weight, so no gradient has to go through it.
+    highest.scatter_reduce_(0, index, scores.detach(), "amax")
     powers = (scores - highest[target]).exp_()
     total = torch.zeros_like(highest).index_add_(0, target, powers)
-    return powers.div_(total[target])
+    return powers / total[target]

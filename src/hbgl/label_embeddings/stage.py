@@ -7,57 +7,31 @@ vectors among all. Gradients reach only the label vectors, through the input and
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
 from hbgl.backbones import Backbone
-from hbgl.errors import TrainingError
 from hbgl.families import encoder_parts
 from hbgl.label_embeddings.dense import DenseEncoder
 from hbgl.label_embeddings.edges import EdgeEncoder
 from hbgl.label_embeddings.frozen import FrozenEncoder, frozen
 from hbgl.label_embeddings.graph import label_graph
-from hbgl.label_embeddings.loss import masked_loss
-from hbgl.label_embeddings.masking import MaskedRows, draw_masks, leaf_groups
+from hbgl.label_embeddings.objective import (
+    PLACES_PER_STEP,
+    GlobalStageReport,
+    MaskedEncoder,
+    MaskedObjective,
+    minimise,
+    with_fitting_masks,
+)
 from hbgl.precision import autocast_dtype
 from hbgl.settings import GlobalStage
 from hbgl.taxonomy import Taxonomy
 
 __all__ = ["GlobalStageReport", "train_label_vectors"]
-
-EncoderPath = Literal["dense", "edges"]
-PLACES_PER_STEP = 1 << 14
-"""Labels times masks of a step. One mask of 10,000 labels asks for thousands of labels already."""
-PLACES_AT_ONCE = 1 << 14
-"""Labels times masks of one forward pass; the masks of a step beyond that accumulate."""
-
-
-@dataclass(slots=True)
-class GlobalStageReport:
-    """What a global stage did."""
-
-    path: EncoderPath
-    """dense: attention matrices; edges: attention along the taxonomy's edges."""
-    masks_per_step: int
-    """The masks that each step used."""
-    losses: list[float] = field(default_factory=list)
-    """Per step: binary cross-entropy summed over all labels, mean over the masked ones."""
-    seconds: float = 0.0
-
-
-class _Encoder(Protocol):
-    def states(
-        self, vectors: torch.Tensor, masks: npt.NDArray[np.bool_], rows: MaskedRows
-    ) -> torch.Tensor: ...
 
 
 def train_label_vectors(
@@ -100,76 +74,21 @@ def train_label_vectors(
     graph = label_graph(taxonomy, settings.attention, parts.max_positions)
     if path == "auto":
         path = "edges"
-    masks_per_step = settings.masks_per_step
-    if places_per_step is not None:
-        masks_per_step = min(masks_per_step, max(1, places_per_step // len(taxonomy)))
-    settings = dataclasses.replace(settings, masks_per_step=masks_per_step)
-    report = GlobalStageReport(path, masks_per_step)
-    started = time.perf_counter()
+    settings = with_fitting_masks(settings, len(taxonomy), places_per_step)
+    report = GlobalStageReport(path, settings.masks_per_step)
     transform = backbone.transform if settings.head == "transform" else None
     modules = [backbone.model, *([] if transform is None else [transform])]
     with frozen(nn.ModuleList(modules), place):
         encoder = FrozenEncoder(backbone, settings.segment)
-        states: _Encoder = (
+        states: MaskedEncoder = (
             DenseEncoder(encoder, taxonomy, graph, settings.attention)
             if report.path == "dense"
             else EdgeEncoder(encoder, graph)
         )
         trained = vectors.detach().to(place, torch.float32, copy=True).requires_grad_()
         dtype = autocast_dtype(precision, place)
-        stage = _Stage(taxonomy, states, trained, dtype, transform)
-        optimizer = torch.optim.Adam([trained], lr=settings.learning_rate)
-        for step in range(settings.steps):
-            masks = draw_masks(len(taxonomy), settings, seed, step)
-            optimizer.zero_grad()
-            loss = stage.backward(masks)
-            if not math.isfinite(loss):
-                raise TrainingError(
-                    f"the loss of the global stage is {loss} at step {step + 1}; lower its "
-                    f"learning rate ({settings.learning_rate})"
-                )
-            optimizer.step()
-            report.losses.append(loss)
-            if progress is not None:
-                progress(step + 1, loss)
-    report.seconds = time.perf_counter() - started
-    return trained.detach().cpu(), report
-
-
-class _Stage:
-    """Loss and gradient of one step."""
-
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        encoder: _Encoder,
-        vectors: torch.Tensor,
-        dtype: torch.dtype | None,
-        transform: nn.Module | None,
-    ) -> None:
-        self._groups = leaf_groups(taxonomy)
-        self._encoder, self._vectors, self._dtype = encoder, vectors, dtype
-        self._transform = transform
-
-    def backward(self, masks: npt.NDArray[np.bool_]) -> float:
-        """Add the gradient of a step's masks [B, L] to the vectors; the loss."""
-        total, loss = int(masks.sum()), 0.0
-        at_once = max(1, PLACES_AT_ONCE // masks.shape[1])
-        for first in range(0, len(masks), at_once):
-            share = self._loss(masks[first : first + at_once]) / total
-            share.backward()  # type: ignore[no-untyped-call]
-            loss += float(share.detach())
-        return loss
-
-    def _loss(self, masks: npt.NDArray[np.bool_]) -> torch.Tensor:
-        device = self._vectors.device
-        rows = MaskedRows.of(self._groups, masks)
-        with torch.autocast(device.type, dtype=self._dtype, enabled=self._dtype is not None):
-            states = self._encoder.states(self._vectors, masks, rows)
-        if self._transform is not None:
-            states = self._transform(states.float())
-        weight, row, label = (
-            torch.from_numpy(part).to(device)
-            for part in (rows.weight, rows.target_row, rows.target_label)
+        objective = MaskedObjective(taxonomy, states, trained, dtype, transform)
+        minimise(
+            objective, [trained], len(taxonomy), settings, report, seed=seed, progress=progress
         )
-        return masked_loss(states, self._vectors, weight, row, label, self._dtype)
+    return trained.detach().cpu(), report

@@ -15,6 +15,7 @@ from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
 from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import UsageError
+from hbgl.losses import LabelLoss
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
 
@@ -35,6 +36,7 @@ class Multilabel(nn.Module):
         self.head_weight = nn.Parameter(weight)
         self.head_bias = nn.Parameter(torch.zeros(len(taxonomy)))
         self.slices = [taxonomy.level_slice(level) for level in range(1, taxonomy.depth + 1)]
+        self.label_loss = LabelLoss(settings, taxonomy)
         self.settings, self.taxonomy = settings, taxonomy
         self.pad_id = backbone.pad_id
 
@@ -49,13 +51,10 @@ class Multilabel(nn.Module):
         return [self.head_weight, self.head_bias]
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        """Binary cross-entropy, summed (or averaged) over labels, averaged over documents."""
+        """The labels' losses, summed (or averaged) over them, averaged over documents."""
         if batch.gold is None:
             raise UsageError("training needs labels, and this batch has none")
-        logits = self.logits(batch)
-        entropies = functional.binary_cross_entropy_with_logits(
-            logits, batch.gold.to(logits.dtype), reduction="none"
-        )
+        entropies: torch.Tensor = self.label_loss(self.logits(batch), batch.gold)
         losses = entropies.sum(dim=1)
         if self.settings.loss_reduction == "mean":
             losses = losses / entropies.shape[1]

@@ -13,7 +13,7 @@ from hbgl.records.fields import FieldReader
 from hbgl.records.labels import DELIMITER, SEPARATOR, LabelReader
 from hbgl.records.lines import Row, json_rows
 from hbgl.records.record import Columns, Record
-from hbgl.records.sources import DAMAGED, Format, Source, open_source
+from hbgl.records.sources import DAMAGED, Format, Source, damaged, open_source
 from hbgl.records.tables import csv_rows, parquet_rows
 from hbgl.taxonomy import Repeated, Taxonomy
 
@@ -74,8 +74,7 @@ def read_records(
         max_line_bytes: longer lines are bad records and are never held in memory.
         quoted: whether cells of CSV and TSV may stand in quotes.
     """
-    if on_error not in ("fail", "skip"):
-        raise UsageError(f'on_error is "fail" or "skip", not "{on_error}"')
+    _check_on_error(on_error)
     if not label_delimiter or not path_separator or max_line_bytes < 1:
         raise UsageError("a delimiter is empty or the line limit is not positive")
     summary = ReadSummary()
@@ -88,14 +87,16 @@ def read_records(
             try:
                 yield from _records(rows, fields, opened.name, on_error, skipped, summary)
             except DAMAGED as error:
-                raise RecordError(
-                    f"{opened.name}: damaged after {summary.read + summary.skipped:,} records: "
-                    f"{error}; get the file again"
-                ) from error
+                raise damaged(opened.name, summary.read + summary.skipped, error) from error
             finally:
                 _settle(summary, skipped, opened.name)
 
     return RecordReader(records(), summary, skipped)
+
+
+def _check_on_error(on_error: str) -> None:
+    if on_error not in ("fail", "skip"):
+        raise UsageError(f'on_error is "fail" or "skip", not "{on_error}"')
 
 
 def _rows(source: Source, columns: Columns | None, limit: int, *, quoted: bool) -> Iterator[Row]:
@@ -123,9 +124,7 @@ def _records(
         except BadRecordError as error:
             fault = Fault(str(error), name, line)
             if on_error == "fail":
-                raise RecordError(
-                    "a record cannot be used; correct it, or skip such records", [fault]
-                ) from error
+                raise _refused(fault) from error
             summary.skipped += 1
             summary.by_reason[error.reason] += 1
             if skipped is not None:
@@ -133,6 +132,10 @@ def _records(
             continue
         summary.read += 1
         yield record
+
+
+def _refused(fault: Fault) -> RecordError:
+    return RecordError("a record cannot be used; correct it, or skip such records", [fault])
 
 
 def _settle(summary: ReadSummary, skipped: SkippedRecords | None, name: str) -> None:
@@ -148,17 +151,20 @@ def infer_taxonomy(
     *,
     format: Format | None = None,  # noqa: A002 (the word that users look for)
     columns: Columns | None = None,
+    on_error: Literal["fail", "skip"] = "fail",
     label_delimiter: str = DELIMITER,
     path_separator: str = SEPARATOR,
     max_line_bytes: int = MAX_LINE_BYTES,
     quoted: bool = True,
     repeated: Repeated = "join",
 ) -> Taxonomy:
-    """The taxonomy that the label paths of a file form; bad records are passed over here.
+    """The taxonomy that the label paths of a file form.
 
     ``repeated`` says what a name under two paths is: one label with two parents (``join``), or
-    two labels named apart (``qualify``). The other options are those of `read_records`.
+    two labels named apart (``qualify``). The other options are those of `read_records`; records
+    that are skipped here are for a later reading to report, which refuses them as well.
     """
+    _check_on_error(on_error)
     labels = LabelReader(delimiter=label_delimiter, separator=path_separator)
     paths: dict[tuple[str, ...], None] = {}
 
@@ -168,18 +174,24 @@ def infer_taxonomy(
 
     with open_source(source, format) as opened:
         reader = FieldReader(labels, columns)
-        for _, fields, _, _ in _rows(opened, columns, max_line_bytes, quoted=quoted):
-            if isinstance(fields, BadRecordError):
-                continue
-            try:
-                reader.read_labels(
-                    fields,
-                    reader.layout(fields),
-                    lambda value: note(labels.paths(value)),
-                    lambda cells: note(labels.level_paths(cells)),
-                )
-            except BadRecordError:
-                continue
+        count = 0
+        try:
+            for line, fields, _, _ in _rows(opened, columns, max_line_bytes, quoted=quoted):
+                count += 1
+                try:
+                    if isinstance(fields, BadRecordError):
+                        raise fields
+                    reader.read_labels(
+                        fields,
+                        reader.layout(fields),
+                        lambda value: note(labels.paths(value)),
+                        lambda cells: note(labels.level_paths(cells)),
+                    )
+                except BadRecordError as error:
+                    if on_error == "fail":
+                        raise _refused(Fault(str(error), opened.name, line)) from error
+        except DAMAGED as error:
+            raise damaged(opened.name, count, error) from error
         if not paths:
             raise RecordError(
                 f"{opened.name}: no labels, so no taxonomy can be read from them; name the column "

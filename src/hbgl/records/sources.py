@@ -25,6 +25,7 @@ __all__ = [
     "Source",
     "atomic_output",
     "compressed_output",
+    "damaged",
     "format_of",
     "open_source",
 ]
@@ -107,8 +108,12 @@ def _format_inside(stream: io.BufferedReader, name: str) -> Format:
     try:
         return "parquet" if stream.peek(4).startswith(b"PAR1") else "jsonl"
     except DAMAGED as error:
-        message = f"{name}: damaged after 0 records: {error}; get the file again"
-        raise RecordError(message) from error
+        raise damaged(name, 0, error) from error
+
+
+def damaged(name: str, records: int, error: Exception) -> RecordError:
+    """What to raise where reading a stream raised one of ``DAMAGED``."""
+    return RecordError(f"{name}: damaged after {records:,} records: {error}; get the file again")
 
 
 def _open_file(path: Path) -> io.BufferedReader:
@@ -121,6 +126,8 @@ def _open_file(path: Path) -> io.BufferedReader:
 
 def _open_stream(source: str | Path | BinaryIO, stack: ExitStack) -> tuple[str, io.BufferedReader]:
     if isinstance(source, (str, Path)):
+        if sys.stdin is None:
+            raise UsageError("standard input is closed; name a file")
         return "standard input", cast(io.BufferedReader, sys.stdin.buffer)
     name = getattr(source, "name", None)
     name = name if isinstance(name, str) else "stream"

@@ -136,6 +136,8 @@ def _checked_columns(header: Sequence[str], columns: Columns | None, name: str) 
     if not header:
         raise RecordError(f"{name}: empty; a table begins with a line that names its columns")
     found = ", ".join(f'"{column}"' for column in header[:20])
+    if len(header) == 1 and any(mark in header[0] for mark in ",;\t|"):
+        found += "; the cells of CSV are divided by commas, those of TSV by tabs"
     columns = columns or layout_of(dict.fromkeys(header))
     if columns is None:
         raise RecordError(

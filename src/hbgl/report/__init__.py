@@ -3,7 +3,7 @@
 Reads in this order: ``findings.py`` (everything is gathered in one walk), what is gathered
 (``confusions.py``, ``examples.py``, ``threshold_curves.py``, ``raw_calibration.py``, ``rules.py``
 with ``metric_rows.py``, ``frequency_bands.py``), and the page (``page.py``, the sections,
-``charts.py``, ``markup.py``, ``report.css``, ``report.js``).
+``charts.py``, ``markup.py``, ``frame.py``, ``report.css``, ``report.js``).
 """
 
 from hbgl.report.findings import Findings, gather

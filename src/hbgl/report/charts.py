@@ -24,6 +24,8 @@ class Axis:
     is_percent: bool = True
     is_log: bool = False
     """values from 1 on, by powers of ten"""
+    names: Sequence[tuple[float, str]] = ()
+    """where the lines of the grid lie, with their names; empty: at even distances"""
 
     def place(self, value: float) -> float:
         """0..1, cut off at the ends."""
@@ -34,9 +36,14 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Where the lines of the grid lie, and their names."""
+        if self.names:
+            return list(self.names)
         if self.is_log:
-            powers = range(int(math.log10(max(self.high, 10))) + 1)
-            return [(float(10**power), f"{10**power:,}") for power in powers]
+            top = max(self.high, 10)
+            powers = range(int(math.log10(top)) + 1)
+            steps = (1, 2, 5) if len(powers) < 4 else (1,)
+            found = [step * 10**power for power in powers for step in steps]
+            return [(float(one), f"{one:,}") for one in found if one <= top]
         values = [self.low + (self.high - self.low) * i / 4 for i in range(5)]
         return [(value, self._named(value)) for value in values]
 

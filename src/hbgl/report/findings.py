@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import numpy as np
+
 from hbgl.decisions import Decision
 from hbgl.evaluation import LabelledTexts, Watcher
 from hbgl.metrics import Evaluation
+from hbgl.metrics.label_keys import IntArray
 from hbgl.records import Record
 from hbgl.report.confusions import Confusions, ErrorCounts
 from hbgl.report.examples import ErrorExample, ErrorExamples
@@ -61,6 +64,14 @@ class Findings:
     drawn: list[ErrorExample]
     texts: dict[int, ShownText]
     """of the examples, by index"""
+
+    @property
+    def training_documents(self) -> IntArray | None:
+        """[L] how many training documents had each label; None: the model folder does not say."""
+        counts = self.metrics.get("label_documents")
+        if not isinstance(counts, list) or len(counts) != len(self.taxonomy):
+            return None
+        return np.array(counts, dtype=np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """JSON values: the evaluation, and beside it ``calibration_before`` and ``rules``."""

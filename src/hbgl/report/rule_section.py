@@ -16,7 +16,9 @@ _SAME = 5e-7
 
 def rule_table(found: Findings) -> Markup:
     """Every rule's effect on every score."""
-    columns = [one.rows for one in found.rules]
+    # The rule in use stands beside the reference, where a phone shows both at once.
+    rules = sorted(found.rules, key=lambda one: (one.name != REFERENCE, not one.is_own))
+    columns = [one.rows for one in rules]
     reference = {row.key: row.value for row in columns[0]}
     rows: list[list[Content]] = []
     group = ""
@@ -28,8 +30,8 @@ def rule_table(found: Findings) -> Markup:
         best = _best(line)
         rows.append([first.name, *(_cell(row, reference[first.key], best) for row in line)])
     head: list[Content] = ["score"]
-    for one in found.rules:
-        own = [element("small", "evaluated here")] if one.is_own else []
+    for one in rules:
+        own = [element("small", "in use")] if one.is_own else []
         name: Content = one.name if one.name == REFERENCE else element("code", one.name)
         head.append(join(name, *own))
     return section(
@@ -38,7 +40,8 @@ def rule_table(found: Findings) -> Markup:
         element(
             "p",
             "What the same model scores under each rule. The first column is the reference: "
-            "each level on its own, 0.5 everywhere, no calibration. The others have the "
+            "each level on its own, 0.5 everywhere, no calibration; the second is the rule that "
+            "the rest of this page is about. All but the first have the "
             "thresholds and the calibration that were evaluated; below each number is what it "
             "gains or loses against the reference, and the best of a row is bold. A rule's "
             "choices are the model's input for the next level, so each was predicted anew.",

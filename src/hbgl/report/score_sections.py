@@ -1,21 +1,14 @@
-"""The parts of the page about labels: headline, levels, every label, labels by frequency."""
+"""The parts of the page with scores over all labels: headline, levels, every score."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from hbgl.metrics import LabelScores
-from hbgl.report.charts import Axis, Chart, Line, figure
+from hbgl.metrics import Averages
 from hbgl.report.findings import Findings
-from hbgl.report.frequency_bands import FrequencyBand, frequency_bands
 from hbgl.report.markup import (
-    DASH,
     Content,
     Markup,
     Number,
-    details,
     element,
-    join,
     percent,
     section,
     share,
@@ -23,12 +16,7 @@ from hbgl.report.markup import (
 )
 from hbgl.report.metric_rows import metric_rows
 
-__all__ = ["all_scores", "headline", "labels", "levels"]
-
-_MOST_LABELS = 5_000
-_MOST_DOTS = 2_000
-_OPEN_LABELS = 200
-"""A longer table is folded away at first."""
+__all__ = ["all_scores", "headline", "levels"]
 
 
 def headline(found: Findings) -> Markup:
@@ -60,7 +48,7 @@ def headline(found: Findings) -> Markup:
         (
             "Calibration error",
             percent(reliability.ece_chosen),
-            "of the predicted labels' probabilities",
+            "of the predicted labels, 0 is best",
         ),
     ]
     boxes = [
@@ -85,45 +73,24 @@ def headline(found: Findings) -> Markup:
 
 def levels(found: Findings) -> Markup:
     """Scores level by level."""
-    evaluation = found.evaluation
-    rows: list[list[Content]] = [
-        [
-            "all",
-            len(found.taxonomy),
-            int(evaluation.scores.labels.support.sum()),
-            share(evaluation.scores.micro_f1, bar=True),
-            share(evaluation.scores.macro_f1, bar=True),
-            share(evaluation.scores.macro_f1_supported, bar=True),
-            share(evaluation.scores.micro_precision),
-            share(evaluation.scores.micro_recall),
-            share(evaluation.hierarchical.micro.f1),
-            share(evaluation.constrained.micro_f1),
-        ]
-    ]
+    evaluation, taxonomy = found.evaluation, found.taxonomy
+    scores = evaluation.scores
+    rows = [
+        _level_row(
+            "all", scores, evaluation.hierarchical.micro.f1, evaluation.constrained, len(taxonomy),
+            int(scores.labels.support.sum()),
+        )
+    ]  # fmt: skip
     for flat, closed, constrained in zip(
-        evaluation.scores.levels,
-        evaluation.hierarchical.levels,
-        evaluation.constrained.levels,
-        strict=True,
+        scores.levels, evaluation.hierarchical.levels, evaluation.constrained.levels, strict=True
     ):
-        support = evaluation.scores.labels.support[found.taxonomy.level_slice(flat.level)]
+        gold = int(scores.labels.support[taxonomy.level_slice(flat.level)].sum())
         rows.append(
-            [
-                f"level {flat.level}",
-                flat.labels,
-                int(support.sum()),
-                share(flat.micro_f1, bar=True),
-                share(flat.macro_f1, bar=True),
-                share(flat.macro_f1_supported, bar=True),
-                share(flat.micro_precision),
-                share(flat.micro_recall),
-                share(closed.micro.f1),
-                share(constrained.micro_f1),
-            ]
+            _level_row(f"level {flat.level}", flat, closed.micro.f1, constrained, flat.labels, gold)
         )
     head = [
-        "", "labels", "gold", "Micro-F1", "Macro-F1 all labels", "Macro-F1 supported", "precision",
-        "recall", "hierarchical F1", "C-F1",
+        "", "Micro-F1", "Macro-F1 all labels", "Macro-F1 supported", "precision", "recall",
+        "hierarchical F1", "C-F1", "labels", "gold",
     ]  # fmt: skip
     return section(
         "levels",
@@ -137,6 +104,28 @@ def levels(found: Findings) -> Markup:
         ),
         table(head, rows, caption="Scores by level, in percent"),
     )
+
+
+def _level_row(
+    name: str,
+    flat: Averages,
+    hierarchical_f1: float,
+    constrained: Averages,
+    labels: int,
+    gold: int,
+) -> list[Content]:
+    return [
+        name,
+        share(flat.micro_f1, bar=True),
+        share(flat.macro_f1, bar=True),
+        share(flat.macro_f1_supported, bar=True),
+        share(flat.micro_precision),
+        share(flat.micro_recall),
+        share(hierarchical_f1),
+        share(constrained.micro_f1),
+        labels,
+        gold,
+    ]
 
 
 def all_scores(found: Findings) -> Markup:
@@ -153,113 +142,4 @@ def all_scores(found: Findings) -> Markup:
         "scores",
         "All scores",
         table(["score", "value"], rows, caption="All scores, shares in percent"),
-    )
-
-
-def labels(found: Findings) -> Markup:
-    """Every label, and labels by how often they occur."""
-    scores = found.evaluation.scores.labels
-    bands = frequency_bands(scores)
-    return section(
-        "labels",
-        "Labels",
-        element(
-            "p",
-            "How well a label is found often depends on how often it occurs. The bands go by "
-            "the gold documents in the evaluated file: how often each label occurs in training "
-            "is not in a model folder.",
-        ),
-        element("div", _band_table(bands), _dots(found, scores), class_="beside"),
-        _label_table(found, scores),
-    )
-
-
-def _band_table(bands: list[FrequencyBand]) -> Markup:
-    rows: list[list[Content]] = [
-        [
-            f"{band.lowest:,}"
-            if band.lowest == band.highest
-            else f"{band.lowest:,}{DASH}{band.highest:,}",
-            band.labels,
-            share(band.f1, bar=True),
-            share(band.precision),
-            share(band.recall),
-            band.never_right,
-        ]
-        for band in bands
-    ]
-    return table(
-        ["documents", "labels", "mean F1", "mean precision", "mean recall", "F1 is 0"],
-        rows,
-        caption="Labels by frequency, means over the labels in percent",
-    )
-
-
-def _dots(found: Findings, scores: LabelScores) -> Markup:
-    shown = np.flatnonzero(scores.support > 0)
-    note = ""
-    if len(shown) > _MOST_DOTS:
-        shown = shown[np.linspace(0, len(shown) - 1, _MOST_DOTS).astype(int)]
-        note = f"{_MOST_DOTS:,} labels, evenly drawn."
-    if not len(shown):
-        return Markup()
-    names = found.taxonomy.labels
-    line = Line(
-        "a label",
-        0,
-        [(float(scores.support[i]), float(scores.f1[i])) for i in shown],
-        [2.5] * len(shown),
-        [f"{names[i]}: F1 {percent(scores.f1[i])}, {scores.support[i]:,} gold" for i in shown],
-        is_dots=True,
-    )
-    chart = Chart(
-        "F1 of each label against its frequency",
-        f"{len(shown):,} labels with gold documents; the numbers are in the table of all labels.",
-        Axis("gold documents", high=float(scores.support.max()), is_percent=False, is_log=True),
-        Axis("F1"),
-        [line],
-        anchor="label-dots",
-    )
-    return figure(chart, note=note)
-
-
-def _named(found: Findings, label: int) -> Content:
-    """The label, with its words where they are others."""
-    name = found.taxonomy.labels[label]
-    words = found.taxonomy.names.own.get(name, name)
-    return name if words == name else join(name, element("small", words))
-
-
-def _label_table(found: Findings, scores: LabelScores) -> Markup:
-    """The weakest first: of low F1 and much support; those without support last."""
-    order = np.lexsort((-scores.support, scores.f1, scores.support == 0))
-    taxonomy, count = found.taxonomy, len(scores.f1)
-    rows: list[list[Content]] = [
-        [
-            _named(found, i),
-            " / ".join(taxonomy.labels[parent] for parent in taxonomy.parents(i).tolist()) or DASH,
-            int(taxonomy.levels[i]),
-            int(scores.support[i]),
-            share(float(scores.f1[i]), bar=True),
-            share(float(scores.precision[i])),
-            share(float(scores.recall[i])),
-        ]
-        for i in order[:_MOST_LABELS].tolist()
-    ]
-    left_out = "" if count <= _MOST_LABELS else f" The {_MOST_LABELS:,} weakest are shown."
-    return details(
-        f"Every label ({count:,}), the weakest first",
-        element(
-            "p",
-            join("Labels without support stand last.", left_out),
-            class_="note",
-        ),
-        table(
-            ["label", "parent", "level", "gold", "F1", "precision", "recall"],
-            rows,
-            caption="Every label, in percent",
-            class_="sortable filterable",
-            is_long=True,
-        ),
-        is_open=count <= _OPEN_LABELS,
     )

@@ -8,10 +8,14 @@ __all__ = [
     "BestMetric",
     "CalibrationKind",
     "EndOfHierarchy",
+    "GatOutput",
+    "GatTrains",
     "GlobalMask",
     "Granularity",
     "Head",
     "LabelVectors",
+    "LevelInput",
+    "Loss",
     "LossColumns",
     "LossReduction",
     "Method",
@@ -23,14 +27,18 @@ __all__ = [
     "TuneFor",
 ]
 
-Method = Literal["hbgl", "multilabel"]
-LabelVectors = Literal["random", "name", "global"]
+Method = Literal["hbgl", "multilabel", "seq2seq"]
+LabelVectors = Literal["random", "name", "gat", "global"]
 NameVector = Literal["mean", "sum"]
 Head = Literal["dot", "transform"]
 EndOfHierarchy = Literal["empty-is-sep", "sep-class"]
-LossColumns = Literal["level", "all"]
+LevelInput = Literal["chosen", "expected"]
+Loss = Literal["bce", "asymmetric", "balanced"]
+LossColumns = Literal["level", "all", "children"]
 LossReduction = Literal["sum", "mean"]
 GlobalMask = Literal["self", "root"]
+GatTrains = Literal["network", "vectors", "both"]
+GatOutput = Literal["encoded", "vectors"]
 Optimizer = Literal["adam", "adamw"]
 Schedule = Literal["linear", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]

@@ -7,54 +7,53 @@ where the paper's text and its authors' code differ, so that each can be switche
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from hbgl.settings.choices import (
     BestMetric,
     CalibrationKind,
-    EndOfHierarchy,
+    GatOutput,
+    GatTrains,
     GlobalMask,
     Granularity,
     Head,
-    LabelVectors,
-    LossColumns,
-    LossReduction,
-    Method,
-    NameVector,
     Optimizer,
     Precision,
     Rule,
     Schedule,
     TuneFor,
 )
+from hbgl.settings.field import choice
 
-__all__ = ["DecisionSettings", "GlobalStage", "ModelSettings", "TrainingSettings"]
+__all__ = ["DecisionSettings", "GlobalStage", "TrainingSettings"]
 
 _SEEDS = 2**63
 """Every library takes seeds below this."""
-
-
-def _choice(default: Any, help_text: str) -> Any:
-    """A dataclass field with the sentence that documents it."""
-    return field(default=default, metadata={"help": help_text})
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalStage:
     """The global stage: label vectors learn the taxonomy from the frozen backbone."""
 
-    steps: int = _choice(300, "Optimisation steps of the global stage (0 leaves it out).")
-    learning_rate: float = _choice(1e-3, "Learning rate of the label vectors in the global stage.")
-    masks_per_step: int = _choice(8, "Independent random masks per step of the global stage.")
-    mask_ratio_start: float = _choice(0.15, "Share of masked labels at the first step.")
-    mask_ratio_end: float = _choice(0.45, "Share of masked labels at the last step (linear).")
-    attention: GlobalMask = _choice(
+    steps: int = choice(300, "Optimisation steps of the global stage (0 leaves it out).")
+    learning_rate: float = choice(1e-3, "Learning rate of the label vectors in the global stage.")
+    masks_per_step: int = choice(8, "Independent random masks per step of the global stage.")
+    mask_ratio_start: float = choice(0.15, "Share of masked labels at the first step.")
+    mask_ratio_end: float = choice(0.45, "Share of masked labels at the last step (linear).")
+    attention: GlobalMask = choice(
         "self", "self: a label sees itself, parents, children; root: not itself, [CLS] as the root."
     )
-    segment: int = _choice(1, "Segment embedding added to the labels.")
-    head: Head = _choice(
+    segment: int = choice(1, "Segment embedding added to the labels.")
+    head: Head = choice(
         "dot", "dot: states times label vectors; transform: the masked-LM transform in between."
+    )
+    gat_layers: int = choice(2, "Layers of the graph-attention network (label vectors gat).")
+    gat_heads: int = choice(4, "Heads of each of its layers.")
+    gat_trains: GatTrains = choice(
+        "both", "What trains in it: the network, the label vectors (a frozen network), or both."
+    )
+    gat_output: GatOutput = choice(
+        "encoded", "Kept of it: the labels as the network encodes them, or the trained vectors."
     )
 
     def faults(self) -> list[str]:
@@ -73,53 +72,14 @@ class GlobalStage:
             )
         if self.segment not in (0, 1):
             found.append(f"global stage: segment must be 0 or 1, not {self.segment}")
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """What the model is."""
-
-    method: Method = _choice(
-        "hbgl", "hbgl: level by level on the label hierarchy; multilabel: flat head on [CLS]."
-    )
-    label_vectors: LabelVectors = _choice(
-        "global", "Initial label vectors: random, from the names, or after the global stage."
-    )
-    name_vector: NameVector = _choice(
-        "mean", "A label's first vector: mean or sum of its name's token embeddings."
-    )
-    head: Head = _choice(
-        "dot", "dot: states times label vectors; transform: the masked-LM transform in between."
-    )
-    label_bias: bool = _choice(True, "One learned bias per label in the head.")
-    teacher_masking: float = _choice(
-        0.5, "Probability that a true level is replaced by [MASK] in the training input."
-    )
-    end_of_hierarchy: EndOfHierarchy = _choice(
-        "empty-is-sep", "empty-is-sep: [SEP] stands for an empty level; sep-class: [SEP] predicted."
-    )
-    loss_columns: LossColumns = _choice(
-        "level", "Columns of the loss at a level: that level's labels, or all labels and [SEP]."
-    )
-    loss_reduction: LossReduction = _choice(
-        "sum", "Loss over the columns: sum or mean (always averaged over documents)."
-    )
-    input_gradient: bool = _choice(True, "Let the loss reach label vectors through the input, too.")
-    max_length: int | None = _choice(
-        None, "Longest text in tokens; default: what the backbone's positions leave."
-    )
-    pad_to_max: bool = _choice(False, "Pad every text to the longest length (the authors do).")
-
-    def faults(self) -> list[str]:
-        """What contradicts itself, one sentence each."""
-        found = []
-        if not 0 <= self.teacher_masking <= 1:
-            found.append(f"teacher masking must lie in 0..1, not {self.teacher_masking}")
-        if self.max_length is not None and self.max_length < 3:
-            found.append(f"max length must be 3 tokens or more, not {self.max_length}")
-        if self.end_of_hierarchy == "sep-class" and self.loss_columns != "all":
-            found.append("end of hierarchy 'sep-class' needs loss columns 'all'")
+        for name, value in (("layers", self.gat_layers), ("heads", self.gat_heads)):
+            if value < 1:
+                found.append(f"global stage: gat {name} must be 1 or more, not {value}")
+        if self.gat_trains == "network" and self.gat_output == "vectors":
+            found.append(
+                "global stage: gat output 'vectors' keeps nothing of what gat trains 'network' "
+                "learns; keep 'encoded', or train 'vectors' or 'both'"
+            )
         return found
 
 
@@ -127,37 +87,43 @@ class ModelSettings:
 class TrainingSettings:
     """How the model is trained."""
 
-    epochs: float = _choice(4.0, "Passes over the training documents.")
-    steps: int | None = _choice(None, "Optimisation steps, in place of epochs.")
-    batch_size: int = _choice(32, "Documents per optimisation step, over all processes.")
-    token_budget: int = _choice(
-        16384, "Most tokens (padding included) in one forward pass; larger batches accumulate."
+    epochs: float = choice(4.0, "Passes over the training documents.")
+    steps: int | None = choice(None, "Optimisation steps, in place of epochs.")
+    batch_size: int = choice(32, "Documents per optimisation step, over all processes.")
+    token_budget: int | None = choice(
+        None, "Most tokens (padding included) in one forward pass; default: what suits the device."
     )
-    learning_rate: float = _choice(2e-4, "Peak learning rate.")
-    label_learning_rate: float | None = _choice(
+    learning_rate: float = choice(2e-4, "Peak learning rate.")
+    label_learning_rate: float | None = choice(
         None, "Peak learning rate of label vectors and biases; default: the same."
     )
-    optimizer: Optimizer = _choice("adamw", "adam or adamw (decoupled weight decay).")
-    weight_decay: float = _choice(0.01, "Weight decay of weight matrices (adamw).")
-    schedule: Schedule = _choice("linear", "linear decay to zero after warm-up, or constant.")
-    warmup: float = _choice(
+    layer_decay: float = choice(
+        1.0, "Rate of each encoder layer: that of the layer above times this (1: all the same)."
+    )
+    optimizer: Optimizer = choice("adamw", "adam or adamw (decoupled weight decay).")
+    weight_decay: float = choice(0.01, "Weight decay of weight matrices (adamw).")
+    schedule: Schedule = choice("linear", "linear decay to zero after warm-up, or constant.")
+    warmup: float = choice(
         0.1, "Warm-up: a share of all steps when below 1, otherwise a number of steps."
     )
-    clip: float = _choice(1.0, "Largest gradient norm (0: no clipping).")
-    precision: Precision = _choice(
+    clip: float = choice(1.0, "Largest gradient norm (0: no clipping).")
+    weight_average: float = choice(
+        0.0, "Decay of a moving average of the weights, used in their place (0: none)."
+    )
+    precision: Precision = choice(
         "auto", "auto: bfloat16 where the hardware computes it natively, else float32."
     )
-    attention_dropout: float = _choice(0.0, "Dropout inside attention (0 keeps the fused kernel).")
-    hidden_dropout: float | None = _choice(None, "Dropout of hidden states; default: backbone's.")
-    evaluate_every: int | None = _choice(None, "Evaluate on dev every N steps; default: epochs.")
-    patience: int | None = _choice(
+    attention_dropout: float = choice(0.0, "Dropout inside attention (0 keeps the fused kernel).")
+    hidden_dropout: float | None = choice(None, "Dropout of hidden states; default: backbone's.")
+    evaluate_every: int | None = choice(None, "Evaluate on dev every N steps; default: epochs.")
+    patience: int | None = choice(
         None, "Stop after N evaluations on dev without a better score; default: never."
     )
-    metric: BestMetric = _choice(
+    metric: BestMetric = choice(
         "mean_f1", "The dev score that picks the checkpoint; mean_f1: of Micro- and Macro-F1."
     )
-    save_every: int | None = _choice(None, "Steps between checkpoints; default: evaluations.")
-    seed: int = _choice(0, "Seed of everything random.")
+    save_every: int | None = choice(None, "Steps between checkpoints; default: evaluations.")
+    seed: int = choice(0, "Seed of everything random.")
 
     def faults(self) -> list[str]:
         """What contradicts itself, one sentence each."""
@@ -189,6 +155,10 @@ class TrainingSettings:
         ]
         if not 0 <= self.seed < _SEEDS:
             found.append(f"seed must lie in 0..{_SEEDS - 1}, not {self.seed}")
+        if not 0 < self.layer_decay <= 1:
+            found.append(f"layer decay must be above 0 and at most 1, not {self.layer_decay}")
+        if not 0 <= self.weight_average < 1:
+            found.append(f"weight average must be 0 or more and below 1, not {self.weight_average}")
         shares = {
             "attention dropout": self.attention_dropout,
             "hidden dropout": self.hidden_dropout or 0.0,
@@ -205,19 +175,19 @@ class TrainingSettings:
 class DecisionSettings:
     """How probabilities become labels; what is fitted is fitted on dev after training."""
 
-    rule: Rule = _choice(
+    rule: Rule = choice(
         "backoff", "Rule that chooses labels: paper, closed, coherent, backoff or leaf."
     )
-    tune: TuneFor = _choice(
+    tune: TuneFor = choice(
         "mean_f1", "The dev score that thresholds are tuned for; none: 0.5 before calibration."
     )
-    granularity: Granularity = _choice(
+    granularity: Granularity = choice(
         "auto", "Thresholds per level, per label where dev has enough, or auto: what wins on dev."
     )
-    calibration: CalibrationKind = _choice(
+    calibration: CalibrationKind = choice(
         "auto", "Map from scores to probabilities per level; auto: what dev favours."
     )
-    most_paths: int | None = _choice(None, "At most N paths per text; default: no limit.")
+    most_paths: int | None = choice(None, "At most N paths per text; default: no limit.")
 
     def faults(self) -> list[str]:
         """What contradicts itself, one sentence each."""

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias, get_args
 
 from hbgl.errors import UsageError
 from hbgl.settings import choices
-from hbgl.settings.parts import DecisionSettings, GlobalStage, ModelSettings, TrainingSettings
+from hbgl.settings.model_part import ModelSettings
+from hbgl.settings.parts import DecisionSettings, GlobalStage, TrainingSettings
 
 __all__ = ["PRESETS", "Settings", "preset", "settings_from_json", "with_overrides"]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
+from hbgl.durable_files import replace_file
 from hbgl.errors import TaxonomyError, UsageError
 from hbgl.taxonomy.draft import Draft
 from hbgl.taxonomy.label_studio import read_label_studio
@@ -155,18 +154,7 @@ def _named(
 
 
 def _write(path: Path, text: str) -> None:
-    """Write beside, then rename: a reader never sees half a file."""
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        replace_file(path, text.encode("utf-8"))
     except OSError as error:
-        raise TaxonomyError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
-    except OSError as error:
-        Path(beside).unlink(missing_ok=True)
         raise TaxonomyError(f"cannot write {path}: {error.strerror}") from error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
 import numpy as np
 
 from hbgl.errors import TaxonomyError
@@ -13,6 +16,9 @@ __all__ = ["check_draft"]
 
 _SHOWN = 8
 """Labels of a long cycle, or roots of a long list, that a message spells out."""
+
+_MOST_SPELLED = 1_000_000
+"""Labels on cycles before the rest is summed up: a long chain can close as many long cycles."""
 
 
 def check_draft(draft: Draft, *, root_promised: bool = False) -> None:
@@ -115,31 +121,47 @@ def _shown(loose: list[str]) -> str:
 
 
 def _check_cycles(draft: Draft) -> None:
-    """One fault for each cycle found by walking upward from what levels cannot reach."""
+    """One fault for each edge that closes a cycle, found among the labels without a level."""
     levels = draft.levels()
     if all(levels):
         return
-    up: dict[int, tuple[int, int]] = {}
-    for edge, (parent, child) in enumerate(zip(draft.parents, draft.children, strict=True)):
-        # A label below a cycle but not on it has level 0 too; any parent of level 0 leads to it.
+    below: dict[int, dict[int, int]] = {}  # parent -> child -> line of the edge
+    for parent, child, line in zip(draft.parents, draft.children, draft.lines, strict=True):
+        # A label below a cycle but not on it has level 0 too; it closes none.
         if parent != NO_PARENT and levels[parent] == 0 and levels[child] == 0:
-            up.setdefault(child, (parent, draft.lines[edge]))
+            below.setdefault(parent, {}).setdefault(child, line)
     names = list(draft.labels)
-    walked: set[int] = set()
-    for start in sorted(up):
-        trail: dict[int, int] = {}
-        node = start
-        while node not in walked:
-            walked.add(node)
-            trail[node] = len(trail)
-            node = up[node][0]
-        if node in trail:
-            cycle = list(trail)[trail[node] :][::-1]
-            line = max(up[member][1] for member in cycle)
-            draft.fault(
-                f"cycle: {_spell([names[member] for member in cycle])}",
-                line or _line(draft, names[cycle[0]]),
-            )
+    spelled = 0
+    for cycle in _cycles(below):
+        if spelled > _MOST_SPELLED:
+            draft.fault("there are more cycles; correct these first")
+            break
+        spelled += len(cycle)
+        line = max(below[parent][child] for parent, child in pairwise([*cycle, cycle[0]]))
+        members = [names[member] for member in cycle]
+        draft.fault(f"cycle: {_spell(members)}", line or _line(draft, min(members)))
+
+
+def _cycles(below: Mapping[int, Iterable[int]]) -> Iterator[list[int]]:
+    """Walk downward depth first; each edge back onto the path that led to it closes a cycle."""
+    done: set[int] = set()
+    for start in below:
+        if start in done:
+            continue
+        path, place, waiting = [start], {start: 0}, [iter(below[start])]
+        while path:
+            child = next(waiting[-1], None)
+            if child is None:
+                waiting.pop()
+                node = path.pop()
+                del place[node]
+                done.add(node)
+            elif child in place:
+                yield path[place[child] :]
+            elif child not in done:
+                place[child] = len(path)
+                path.append(child)
+                waiting.append(iter(below.get(child, ())))
 
 
 def _spell(cycle: list[str]) -> str:

@@ -15,9 +15,9 @@ from accelerate import Accelerator
 
 from hbgl.checkpoint import TrainingFolder, read_progress
 from hbgl.errors import TrainingError
-from hbgl.methods.multilabel import Multilabel
-from hbgl.model import HBGL
+from hbgl.methods import TorchMethod
 from hbgl.training.events import TrainingResult
+from hbgl.weight_average import WeightAverage
 
 __all__ = ["Checkpoints"]
 
@@ -29,10 +29,13 @@ class Checkpoints:
         self,
         folder: TrainingFolder | None,
         fingerprint: dict[str, Any],
-        method: HBGL | Multilabel,
+        method: TorchMethod,
         optimizer: torch.optim.Optimizer,
         accelerator: Accelerator,
+        average: WeightAverage | None = None,
     ) -> None:
+        """``average``: what the run keeps beside the weights of ``method``."""
+        self.average = average
         self.folder, self.fingerprint = folder, fingerprint
         self.method, self.optimizer, self.accelerator = method, optimizer, accelerator
         self.best_weights: dict[str, torch.Tensor] | None = None
@@ -61,7 +64,10 @@ class Checkpoints:
         if self.folder is not None:
             if self.accelerator.is_main_process:
                 self.folder.save_last(
-                    self.method.state_dict(), self.optimizer, self._json(progress)
+                    self.method.state_dict(),
+                    self.optimizer,
+                    self._json(progress),
+                    average=None if self.average is None else self.average.averages,
                 )
             self.accelerator.wait_for_everyone()
 
@@ -94,6 +100,14 @@ class Checkpoints:
             ) from fault
         state.restore_model(self.method)
         state.restore_optimizer(self.optimizer)
+        if self.average is not None:
+            try:
+                self.average.restore(state.average or {})
+            except ValueError as fault:
+                raise TrainingError(
+                    f"the checkpoint in {self.folder.path} does not hold this run's average of "
+                    f"the weights ({fault}); repeat that run's options, or train without --resume"
+                ) from fault
         return progress
 
     def _json(self, progress: TrainingResult) -> dict[str, Any]:

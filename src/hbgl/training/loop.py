@@ -11,6 +11,7 @@ what is computed.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,11 +23,12 @@ import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 from torch import nn
 
-from hbgl.batching import Batch, collate, epoch_batches, split_by_tokens
+from hbgl.batching import Batch, collate, epoch_batches, forward_tokens, split_by_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.decisions import Decider, Decision
 from hbgl.errors import TrainingError
 from hbgl.evaluation import LabelledTexts, count_labels
+from hbgl.methods import TorchMethod
 from hbgl.methods.multilabel import Multilabel
 from hbgl.metrics import Scores
 from hbgl.model import HBGL
@@ -41,6 +43,7 @@ from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
 from hbgl.training.checkpoints import Checkpoints
 from hbgl.training.events import Evaluated, Listener, Stepped, TrainingResult
+from hbgl.weight_average import WeightAverage
 
 __all__ = ["fit", "start_accelerator"]
 
@@ -63,7 +66,7 @@ def start_accelerator() -> Accelerator:
 
 
 def fit(
-    method: HBGL | Multilabel,
+    method: TorchMethod,
     train: LabelledTexts,
     dev: LabelledTexts | None,
     settings: TrainingSettings,
@@ -104,7 +107,7 @@ class _Run:
 
     def __init__(
         self,
-        method: HBGL | Multilabel,
+        method: TorchMethod,
         train: LabelledTexts,
         dev: LabelledTexts | None,
         settings: TrainingSettings,
@@ -117,10 +120,19 @@ class _Run:
         self.listener = Listener()
         self.device = accelerator.device
         _set_dropout(method, settings)
+        if method.settings.loss == "balanced" and isinstance(method, HBGL | Multilabel):
+            method.label_loss.count(train.gold.sum(axis=0))
         method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
-        self.optimizer = build_optimizer(method, method.label_parameters(), settings)
-        self.checkpoints = Checkpoints(folder, fingerprint, method, self.optimizer, accelerator)
+        self.optimizer = build_optimizer(
+            method, method.label_parameters(), settings, method.encoder.parameters_by_depth()
+        )
+        decay = settings.weight_average
+        self.average = WeightAverage(method, decay) if decay > 0 else None
+        self.checkpoints = Checkpoints(
+            folder, fingerprint, method, self.optimizer, accelerator, self.average
+        )
+        self.token_budget = settings.token_budget or forward_tokens(self.device)
         self.lengths = train.texts.lengths
         # Tokens that a document takes in a batch, where each is padded to the longest length.
         self.pad_to = method.max_length if method.settings.pad_to_max else None
@@ -128,8 +140,10 @@ class _Run:
         self.batches_per_epoch = -(-len(train) // settings.batch_size)
         self.total = settings.steps or total_steps(self.batches_per_epoch, settings.epochs)
         # While training, the paper's decision: what is tuned on dev is tuned at the end.
-        paper = Decision.of_paper(len(method.taxonomy))
-        self.decider = Decider(method.taxonomy, paper, self.device)
+        decision = Decision.of_paper(len(method.taxonomy))
+        if method.settings.loss_columns == "children":  # a child without its parent means nothing
+            decision = dataclasses.replace(decision, rule="coherent")
+        self.decider = Decider(method.taxonomy, decision, self.device)
         self.progress = TrainingResult()
         self.epoch_number = -1
         self.batches: list[np.ndarray] = []
@@ -151,6 +165,8 @@ class _Run:
             self._evaluate_if_due()
             self._save_if_due()
         self.progress.seconds = time.perf_counter() - started
+        if self.average is not None:
+            self.average.swap()
         self.checkpoints.load_best(self.progress)
         self.method.eval()
 
@@ -166,6 +182,8 @@ class _Run:
         """One optimisation step over the documents ``indices``; returns their mean loss."""
         step, process = self.progress.step, self.accelerator.process_index
         self.model.train()
+        if isinstance(self.method, HBGL):
+            self.method.begin_step(step / self.total)
         seed_step(self.settings.seed, step, process)
         rate = learning_rate_factor(step, self.total, self.settings)
         set_learning_rate(self.optimizer, rate)
@@ -173,9 +191,7 @@ class _Run:
         mine = indices[process :: self.accelerator.num_processes]
         # A process without documents still takes part: one document that weighs nothing.
         idle = len(mine) == 0
-        parts = split_by_tokens(
-            indices[:1] if idle else mine, self.widths, self.settings.token_budget
-        )
+        parts = split_by_tokens(indices[:1] if idle else mine, self.widths, self.token_budget)
         loss_sum = torch.zeros((), device=self.device)
         for number, part in enumerate(parts):
             batch = self._collate(part, idle)
@@ -190,6 +206,8 @@ class _Run:
         if self.settings.clip > 0:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update(step + 1)
         mean = float(self.accelerator.reduce(loss_sum, "sum"))
         if not np.isfinite(mean):
             raise TrainingError(
@@ -213,11 +231,16 @@ class _Run:
         return self.progress.step % every == 0 or self.progress.step == self.total
 
     def _evaluate_if_due(self) -> None:
-        step = self.progress.step
         every = self.settings.evaluate_every or self.batches_per_epoch
         if self.dev is None or len(self.dev) == 0 or not self._is_due(every):
             return
-        scores = self._evaluate(self.dev)
+        with nullcontext() if self.average is None else self.average.in_place():
+            self._score(self.dev)
+
+    def _score(self, dev: LabelledTexts) -> None:
+        """Evaluate the weights as they are, and keep them if they are the best so far."""
+        step = self.progress.step
+        scores = self._evaluate(dev)
         score = float(getattr(scores, self.settings.metric))
         best = score > self.progress.best_score
         self.progress.stale = 0 if best else self.progress.stale + 1
@@ -228,6 +251,7 @@ class _Run:
                 "epoch": epoch,
                 "micro_f1": scores.micro_f1,
                 "macro_f1": scores.macro_f1,
+                "mean_f1": scores.mean_f1,
             }
         )
         if best:
@@ -243,7 +267,7 @@ class _Run:
             corpus,
             self.decider,
             precision=self.settings.precision,
-            token_budget=self.settings.token_budget,
+            token_budget=self.token_budget,
             share=share,
         )
         if share[1] > 1:
@@ -281,7 +305,7 @@ class _Run:
         self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
 
 
-def _set_dropout(method: HBGL | Multilabel, settings: TrainingSettings) -> None:
+def _set_dropout(method: TorchMethod, settings: TrainingSettings) -> None:
     """Dropout inside attention and of hidden states, as the settings say."""
     parts = method.encoder.parts
     for layer in parts.layers:
