@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import nn
+from torch import distributed, nn
 
 from hbgl.checkpoint import TrainingFolder, save_tensors
 from hbgl.methods.multilabel import Multilabel
@@ -92,6 +94,13 @@ def learning_run(
     return method, fit(method, corpus, corpus, settings, accelerator=accelerator)
 
 
+def hours_of_waiting() -> float:
+    """How long this process waits for another one before it gives up."""
+    group: Any = distributed.group.WORLD
+    waiting: timedelta = group._get_backend(torch.device("cpu")).options._timeout
+    return waiting.total_seconds() / 3600
+
+
 def main(folder: Path) -> None:
     accelerator = start_accelerator()
     number = accelerator.process_index
@@ -100,6 +109,7 @@ def main(folder: Path) -> None:
     _, learnt = learning_run(accelerator)
     found = {
         "processes": accelerator.num_processes,
+        "hours_of_waiting": hours_of_waiting(),
         "exact": exact.evaluations,
         "losses": exact.losses,
         "norms": norms,

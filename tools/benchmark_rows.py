@@ -85,6 +85,25 @@ def _growth_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
             ]
 
 
+def _global_stage_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """``global_stage``: by processor time, which hardly depends on what else the machine does."""
+    yield [
+        "Labels", "Attention", "Precision", "Masked", "Masks per step", "Processor s per step",
+        "Peak MiB",
+    ]  # fmt: skip
+    for run in runs:
+        for one in run["results"]:
+            yield [
+                cell_text(one["labels"]),
+                one["path"],
+                one["precision"],
+                f"{one['mask_ratio']:.0%}",
+                cell_text(one["masks_per_step"]),
+                cell_text(one["cpu_s"]),
+                _memory(one["peak_mib"]),
+            ]
+
+
 def _startup_rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     """``hbgl bench startup``: seconds from nothing, then memory over a file."""
     names = {
@@ -235,6 +254,7 @@ ROWS: Mapping[str, Callable[[Sequence[Run]], Iterator[list[str]]]] = {
     "bench_train": _speed_rows,
     "bench_taxonomy": _growth_rows,
     "bench_startup": _startup_rows,
+    "global_stage": _global_stage_rows,
     "fuzz_readers": _fuzz_rows,
     "records_scale": _side_by_side_rows,
     "taxonomy_scale": _side_by_side_rows,

@@ -45,9 +45,11 @@ def read_results(folder: Path) -> list[Run]:
 
 
 def _single_runs(run: Run) -> Iterator[Run]:
-    """A file with several seeds lists their results as ``runs``."""
-    several = run["results"].get("runs") if run["benchmark"] == "quality" else None
-    for results in several or [run["results"]]:
+    """A file of ``quality`` with several seeds lists their results as ``runs``."""
+    if run["benchmark"] != "quality":
+        yield run
+        return
+    for results in run["results"].get("runs") or [run["results"]]:
         seed = results.get("seed", run["seed"])
         yield {**run, "seed": seed, "results": results}
 

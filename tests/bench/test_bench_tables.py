@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
-from tools.number_tables import table
+from tools.number_tables import fill, read_results, table
 
 
 def run(benchmark: str, results: dict[str, Any]) -> dict[str, Any]:
@@ -85,3 +87,17 @@ def test_starting_up() -> None:
 
 def test_without_results() -> None:
     assert table("bench_train", []) == "No result of `bench_train` is recorded yet."
+
+
+def test_global_stage_is_a_list_of_measurements(tmp_path: Path) -> None:
+    """The file as ``benchmarks/global_stage.py`` writes it: its results are no object."""
+    measured = {
+        "labels": 10_000, "path": "edges", "precision": "bfloat16", "mask_ratio": 0.45,
+        "masks_per_step": 1, "cpu_s": 5.237, "wall_s": 9.4, "peak_mib": 1582,
+    }  # fmt: skip
+    origin = {"command": "-", "commit": "-", "date": "-", **run("global_stage", {})}
+    record = {**origin, "results": [measured]}
+    (tmp_path / "global_stage.json").write_text(json.dumps(record))
+    page = "<!-- numbers: global_stage -->\n<!-- end numbers -->"
+    filled = fill(page, read_results(tmp_path))
+    assert "| 10,000 | edges | bfloat16 | 45% | 1 | 5.24 | 1,582 |" in filled

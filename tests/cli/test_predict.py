@@ -68,7 +68,14 @@ def test_blank_lines_hold_no_text_and_lines_keep_their_numbers(
     assert [row["line"] for row in rows(done.out)] == [1, 4, 6]
     alone = hbgl("predict", trained, stdin=b"tennis player\n")
     assert rows(done.out)[0] == rows(alone.out)[0]
-    assert hbgl("predict", trained, stdin=b"").out == ""
+
+
+@pytest.mark.parametrize("nothing", [b"", b"\n", b"\xef\xbb\xbf \t\n\r\n"])
+def test_no_text_at_all_is_said(nothing: bytes, hbgl: Command, trained: Path) -> None:
+    done = hbgl("predict", trained, "-", stdin=nothing)
+    said = "hbgl: no text in standard input, so there is no answer\n"
+    assert (done.code, done.out, done.err) == (0, "", said)
+    assert hbgl("predict", trained, "-", "-q", stdin=nothing).err == ""
 
 
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"\n  \n"])

@@ -124,6 +124,8 @@ def test_a_corpus_without_dev_is_trained_to_the_end(
     corpus = write_corpus(place / "corpus", train=24)
     command = ["train", corpus, "-o", "m", "--backbone", backbone, *QUICK]
     refused(hbgl(*command, "--patience", "2"), 2, "has no dev split", "--patience")
+    for preset in ("paper", "authors"):  # they stop by the score on dev
+        refused(hbgl(*command, "--preset", preset), 2, "has no dev split", "presets paper and")
     done = hbgl(*command)
     assert done.code == 0, done.err
     assert "Micro-F1" not in done.out

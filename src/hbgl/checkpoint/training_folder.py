@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,19 +48,15 @@ class TrainingFolder:
         optimizer: torch.optim.Optimizer,
         progress: Mapping[str, Any],
         *,
-        scheduler_state: Mapping[str, Any] | None = None,
         average: Mapping[str, torch.Tensor] | None = None,
-        files: Mapping[str, bytes | Callable[[Path], None]] | None = None,
     ) -> None:
         """Replace ``last``, from which a run goes on; see ``save_training_state``."""
         save_training_state(
             self.last,
             model_tensors=model_tensors,
             optimizer=optimizer,
-            scheduler_state=scheduler_state,
             average=average,
             progress=progress,
-            files=files,
         )
 
     def save_best(
@@ -69,17 +65,10 @@ class TrainingFolder:
         progress: Mapping[str, Any],
         *,
         optimizer: torch.optim.Optimizer | None = None,
-        scheduler_state: Mapping[str, Any] | None = None,
-        files: Mapping[str, bytes | Callable[[Path], None]] | None = None,
     ) -> None:
         """Replace ``best``; without an optimiser it is smaller and no run can go on from it."""
         save_training_state(
-            self.best,
-            model_tensors=model_tensors,
-            optimizer=optimizer,
-            scheduler_state=scheduler_state,
-            progress=progress,
-            files=files,
+            self.best, model_tensors=model_tensors, optimizer=optimizer, progress=progress
         )
 
     def latest(self) -> Path | None:

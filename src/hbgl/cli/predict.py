@@ -121,7 +121,9 @@ def predict(
     with interruptible(lambda: _advice(output, texts.file)), SkippedRecords(skip_bad) as skipped:
         job = _Job(model, texts, chosen, skipped if skip_bad else None)
         if output is None:
-            job.stream(stream_format or "jsonl")
+            answered = job.stream(stream_format or "jsonl")
+            if not answered and not quiet:
+                typer.echo(f"hbgl: no text in {texts.name}, so there is no answer", err=True)
         else:
             job.write(output, resume=resume, force=force, quiet=quiet)
     if skip_bad and not quiet:
@@ -187,8 +189,8 @@ class _Job:
     chosen: _Answers
     skipped: SkippedRecords | None
 
-    def stream(self, stream_format: _StreamFormat) -> None:
-        """Answer on standard output."""
+    def stream(self, stream_format: _StreamFormat) -> int:
+        """Answer on standard output; how many answers there were."""
         from hbgl.prediction_output import PredictionStream
 
         classifier = self._load()
@@ -197,6 +199,7 @@ class _Job:
         writer = PredictionStream(sys.stdout.buffer, stream_format)
         for found in self._answers(classifier, window):
             writer.write(found)
+        return writer.written
 
     def write(self, output: Path, *, resume: bool, force: bool, quiet: bool) -> None:
         """Answer in a file that appears when it is complete."""

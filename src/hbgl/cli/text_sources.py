@@ -33,6 +33,11 @@ class TextSource:
     text_column: str
     id_column: str
 
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return "standard input" if self.file == "-" else self.file
+
     def check(self) -> None:
         """Refuse at once a name that does not tell a format, and impossible columns."""
         self._columns()

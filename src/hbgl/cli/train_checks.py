@@ -97,8 +97,9 @@ def check_documents(corpus: CorpusFolder, settings: Settings) -> None:
     training = settings.training
     if "dev" not in corpus.splits and (training.patience or training.evaluate_every):
         raise UsageError(
-            f"{corpus.path} has no dev split, so --patience and --evaluate-every mean nothing; "
-            "leave them out, or add dev.jsonl (`hbgl data split` makes one)"
+            f"{corpus.path} has no dev split, which --patience and --evaluate-every need (the "
+            "presets paper and authors set them); add dev.jsonl (`hbgl data split` makes one), or "
+            "leave them out"
         )
     for split in ("train", "dev"):
         if split in corpus.splits:

@@ -15,11 +15,12 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, InitProcessGroupKwargs
 from torch import nn
 
 from hbgl.batching import Batch, collate, epoch_batches, forward_tokens, split_by_tokens
@@ -46,15 +47,22 @@ from hbgl.weight_average import WeightAverage
 
 __all__ = ["fit", "start_accelerator"]
 
+_PATIENCE = timedelta(days=1)
+
 
 def start_accelerator() -> Accelerator:
     """This process among those of ``torchrun`` or ``accelerate launch``, if it is one of several.
 
     Without a GPU accelerate must be told so: otherwise every process of ``torchrun`` takes itself
     for the only one. Its own mixed precision stays off, whatever the launcher says; ours is in
-    ``precision.py``.
+    ``precision.py``. Processes wait long for each other: the first one alone does the global stage,
+    which for a large taxonomy takes more than torch's half hour. One that dies ends all anyway.
     """
-    return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
+    return Accelerator(
+        cpu=not torch.accelerator.is_available(),
+        mixed_precision="no",
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=_PATIENCE)],
+    )
 
 
 def fit(
