@@ -17,7 +17,7 @@ from hbgl.report import REFERENCE, gather, report_page
 from hbgl.taxonomy import Taxonomy
 from tests.report.answers import FLAT, GRAPH, TREE, model_of, records_of
 
-VOID = {"meta", "br", "hr", "input"}
+VOID = {"meta", "br", "hr", "input", "wbr"}
 HOSTILE = (
     "<script>alert(1)</script>",
     'x" onload="alert(2)',

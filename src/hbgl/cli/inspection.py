@@ -139,7 +139,7 @@ def _training(facts: _Facts) -> Iterator[str]:
 def _curves(facts: _Facts) -> Iterator[str]:
     for name, title in _CURVES.items():
         points = [(x, y) for x, y in facts["curves"][name]]
-        if points:
+        if len(points) > 1:
             yield title
             yield from curve(points, ascii_only=not speaks_unicode())
 

@@ -12,6 +12,7 @@ from hbgl.report.markup import (
     Content,
     Markup,
     Number,
+    breakable,
     details,
     element,
     join,
@@ -67,7 +68,7 @@ def _kinds(caption: str, counts: dict[str, int], meanings: dict[str, str]) -> Ma
 
 
 def _pairs(found: Findings) -> Markup:
-    labels = found.taxonomy.labels
+    labels = [breakable(label) for label in found.taxonomy.labels]
     pairs: list[list[Content]] = [
         [
             DASH if pair.predicted is None else labels[pair.predicted],

@@ -12,6 +12,7 @@ from hbgl.report.markup import (
     DASH,
     Content,
     Markup,
+    breakable,
     details,
     element,
     join,
@@ -76,6 +77,7 @@ def _band_table(bands: list[FrequencyBand], found: Findings) -> Markup:
         [_documents(found), "mean F1", "labels", "with F1 0", "mean precision", "mean recall"],
         rows,
         caption="Labels by frequency, means over the labels in percent",
+        class_="narrow",
     )
 
 
@@ -122,7 +124,8 @@ def _named(found: Findings, label: int) -> Content:
     """The label, with its words where they are others."""
     name = found.taxonomy.labels[label]
     words = found.taxonomy.names.own.get(name, name)
-    return name if words == name else join(name, element("small", words))
+    shown = breakable(name)
+    return shown if words == name else join(shown, element("small", words))
 
 
 def _label_table(found: Findings, scores: LabelScores) -> Markup:
@@ -138,7 +141,8 @@ def _label_table(found: Findings, scores: LabelScores) -> Markup:
             share(float(scores.precision[i])),
             share(float(scores.recall[i])),
             int(taxonomy.levels[i]),
-            " / ".join(taxonomy.labels[parent] for parent in taxonomy.parents(i).tolist()) or DASH,
+            breakable(" / ".join(taxonomy.labels[one] for one in taxonomy.parents(i).tolist()))
+            or DASH,
         ]
         for i in order[:_MOST_LABELS].tolist()
     ]

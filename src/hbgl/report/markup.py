@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +13,7 @@ __all__ = [
     "Content",
     "Markup",
     "Number",
+    "breakable",
     "details",
     "element",
     "join",
@@ -65,6 +67,16 @@ def element(tag: str, *content: Content, **attributes: str | None) -> Markup:
 def join(*content: Content) -> Markup:
     """The pieces one after the other, escaped where they are no markup."""
     return Markup("".join(_escaped(one) for one in content))
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after an underscore, slash, dot or hyphen.
+
+    >>> breakable("oil_change")
+    'oil_<wbr>change'
+    """
+    parts = re.split(r"(?<=[_/.-])(?=\w)", name)
+    return Markup("<wbr>".join(join(part) for part in parts))
 
 
 def _escaped(one: Content) -> str:

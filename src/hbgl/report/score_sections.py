@@ -102,7 +102,7 @@ def levels(found: Findings) -> Markup:
             "Hierarchical F1 adds the ancestors of every label first; for C-F1 a label is right "
             "only if a whole chain above it is.",
         ),
-        table(head, rows, caption="Scores by level, in percent"),
+        table(head, rows, caption="Scores by level, in percent", class_="narrow"),
     )
 
 
