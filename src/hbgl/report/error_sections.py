@@ -26,6 +26,8 @@ __all__ = ["confusions", "examples"]
 
 _SHOWN_PAIRS = 15
 _MOST_PATHS = 20
+_FIRM_SPACE = "\u00a0"
+"""No line ends between a sign, its label and its probability."""
 _SIGNS = {"right": "✓", "wrong": "✗", "missed": "○"}
 
 
@@ -108,10 +110,10 @@ def _shown_first(head: list[str], rows: list[list[Content]], caption: str) -> Ma
     """The first rows; the others folded away."""
     if not rows:
         return Markup()
-    first = table(head, rows[:_SHOWN_PAIRS], caption=caption)
+    first = table(head, rows[:_SHOWN_PAIRS], caption=caption, class_="pairs")
     if len(rows) <= _SHOWN_PAIRS:
         return element("div", first)
-    rest = table(head, rows[_SHOWN_PAIRS:], caption=f"{caption}, further ones")
+    rest = table(head, rows[_SHOWN_PAIRS:], caption=f"{caption}, further ones", class_="pairs")
     return element("div", first, details(f"{len(rows) - _SHOWN_PAIRS} more", rest))
 
 
@@ -184,8 +186,8 @@ def _path(taxonomy: Taxonomy, one: ErrorExample, path: tuple[int, ...]) -> Itera
         yield element(
             "span",
             *_sign(one, label),
-            taxonomy.labels[label],
-            " ",
+            breakable(taxonomy.labels[label]),
+            _FIRM_SPACE,
             probability,
             class_=f"node {_standing(one, label)}",
         )
@@ -203,4 +205,4 @@ def _standing(one: ErrorExample, label: int) -> str:
 def _sign(one: ErrorExample, label: int) -> Iterator[str]:
     sign = _SIGNS.get(_standing(one, label))
     if sign is not None:
-        yield f"{sign} "
+        yield sign + _FIRM_SPACE
