@@ -223,7 +223,7 @@ def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
         for key, item in value.items():
             yield from _flat(item, f"{prefix}, {key}" if prefix else str(key))
     elif isinstance(value, list):
-        yield prefix, ", ".join(cell_text(item) for item in value)
+        yield prefix, ", ".join(cell_text(item) for item in value) or "none"
     else:
         yield prefix, value
 

@@ -101,3 +101,11 @@ def test_global_stage_is_a_list_of_measurements(tmp_path: Path) -> None:
     page = "<!-- numbers: global_stage -->\n<!-- end numbers -->"
     filled = fill(page, read_results(tmp_path))
     assert "| 10,000 | edges | bfloat16 | 45% | 1 | 5.24 | 1,582 |" in filled
+
+
+def test_an_empty_list_is_none() -> None:
+    """A kill test without faults says so, not nothing."""
+    assert rows("kill_test", {"kills": 55, "faults": []})[1:] == [
+        ["kills", "55"],
+        ["faults", "none"],
+    ]

@@ -20,9 +20,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from hbgl import training_run
 from hbgl.checkpoint import load_tensors, read_progress, verify_folder
 from hbgl.cli import train as train_module
 from hbgl.cli.progress import TrainingProgress
+from hbgl.errors import UsageError
 from hbgl.settings import (
     PRESETS,
     DecisionSettings,
@@ -199,6 +201,28 @@ def test_every_field_of_the_settings_is_an_option(
     )
     if not needed:
         assert dataclasses.replace(seen[0], **{part: changed}) == Settings()
+
+
+@pytest.mark.parametrize(("rank", "default"), [("0", False), ("1", True)])
+def test_sigterm_ends_processes_beside_the_first_at_once(
+    rank: str,
+    default: bool,
+    hbgl: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    corpus: Path,
+    place: Path,
+) -> None:
+    """They may be waiting inside torch, where Python's own handler does not run."""
+    found = []
+
+    def look(*_: object, **__: object) -> None:
+        found.append(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+        raise UsageError("seen")
+
+    monkeypatch.setattr(training_run, "train_classifier", look)
+    monkeypatch.setenv("RANK", rank)
+    refused(hbgl("train", corpus, "-o", "m"), 2, "seen")
+    assert found == [default]
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))

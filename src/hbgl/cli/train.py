@@ -108,9 +108,7 @@ def _run(
     checkpoints = checkpoint_folder(output)
 
     def advice() -> str:
-        step = last_step(checkpoints) if main_process else None
-        if not main_process:
-            return ""
+        step = last_step(checkpoints)
         if step is None:
             return "no checkpoint was written yet, so the same command begins anew"
         return (
@@ -118,7 +116,9 @@ def _run(
             "with --resume"
         )
 
-    with interruptible(advice):
+    # The other processes have nothing to say: SIGTERM, as from torchrun when the first one refuses,
+    # ends them at once, for they may be waiting for it inside torch.
+    with interruptible(advice) if main_process else nullcontext():
         from hbgl.cli.progress import TrainingProgress
         from hbgl.training_run import train_classifier
 

@@ -81,7 +81,8 @@ class CalibrationCounts:
         levels, p = self._entries(batch.predicted, scores)
         bins = levels * self._bins + width_bins(p.astype(np.float64), self._bins)
         is_gold = are_among(batch.predicted, batch.gold)
-        for table, weights in zip(self._chosen, (np.ones(len(p)), p, is_gold), strict=True):
+        counted: tuple[npt.NDArray[np.generic], ...] = (np.ones(len(p)), p, is_gold)
+        for table, weights in zip(self._chosen, counted, strict=True):
             table += _table(bins, weights, table.shape)
 
     def result(self) -> Calibration:
