@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -10,22 +9,15 @@ import numpy as np
 import pytest
 
 from benchmarks import tuning
-from hbgl.taxonomy import write_taxonomy
-from tests.report.answers import TREE, model_of, records_of
+from tests.report.answers import TREE, model_of, write_split
 from tools import number_tables
 
 
 def test_every_way_has_scores_and_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model_of(TREE).save(tmp_path / "model")
     corpus = tmp_path / "small"
-    corpus.mkdir()
+    write_split(corpus, TREE, "dev", 30)
     (tmp_path / "results").mkdir()
-    write_taxonomy(TREE, corpus / "taxonomy.tsv")
-    lines = [
-        json.dumps({"text": record.text, "labels": list(record.labels)})
-        for record in records_of(TREE, 30)
-    ]
-    (corpus / "dev.jsonl").write_text("\n".join(lines))
     out = tmp_path / "results" / "tuning_small.json"
     arguments = [str(tmp_path / "model"), str(corpus), "--repeats", "1", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["tuning", *arguments])

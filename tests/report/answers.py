@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,7 +13,7 @@ from hbgl.decisions import Calibration, Decision, LevelMap
 from hbgl.methods import build_method
 from hbgl.records import Record
 from hbgl.settings import ModelSettings, Settings, TrainingSettings
-from hbgl.taxonomy import Taxonomy
+from hbgl.taxonomy import Taxonomy, write_taxonomy
 from hbgl.trained_model import TrainedModel
 from tests.tiny import WORDS, tiny_backbone
 
@@ -50,6 +52,17 @@ def records_of(taxonomy: Taxonomy, documents: int, seed: int = 0) -> list[Record
         text = " ".join(WORDS[i] for i in words)
         found.append(Record(text, closed, id=f"id-{number}", line=number + 1))
     return found
+
+
+def write_split(folder: Path, taxonomy: Taxonomy, split: str, documents: int) -> None:
+    """A new corpus folder with one split of random records."""
+    folder.mkdir()
+    write_taxonomy(taxonomy, folder / "taxonomy.tsv")
+    lines = [
+        json.dumps({"text": record.text, "labels": list(record.labels)})
+        for record in records_of(taxonomy, documents)
+    ]
+    (folder / f"{split}.jsonl").write_text("\n".join(lines))
 
 
 def names(taxonomy: Taxonomy, ids: Sequence[int]) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ import pytest
 from benchmarks import decisions
 from hbgl.decisions import RULES
 from hbgl.report import REFERENCE
-from hbgl.taxonomy import write_taxonomy
-from tests.report.answers import TREE, model_of, records_of
+from tests.report.answers import TREE, model_of, records_of, write_split
 from tools import number_tables
 
 
@@ -21,14 +20,8 @@ def arguments(tmp_path: Path) -> list[str]:
     """A model folder and a corpus folder with a test split of 30 documents."""
     model_of(TREE).save(tmp_path / "model")
     corpus = tmp_path / "small"
-    corpus.mkdir()
+    write_split(corpus, TREE, "test", 30)
     (tmp_path / "results").mkdir()
-    write_taxonomy(TREE, corpus / "taxonomy.tsv")
-    lines = [
-        json.dumps({"text": record.text, "labels": list(record.labels)})
-        for record in records_of(TREE, 30)
-    ]
-    (corpus / "test.jsonl").write_text("\n".join(lines))
     return [
         str(tmp_path / "model"),
         f"{corpus}:test",

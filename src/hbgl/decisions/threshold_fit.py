@@ -56,9 +56,8 @@ def fit_thresholds(
     plain = LevelThresholds(untuned, np.full(gold.shape[1], untuned, dtype=np.float32), 0)
     if not gold.any():
         return plain
-    by_level, by_label = (
-        _fit(probabilities, gold, target, per_label=per_label) for per_label in (False, True)
-    )
+    by_level = _of_level(probabilities, gold, target)
+    by_label = _of_labels(probabilities, gold, by_level)
     if granularity == "level":
         return by_level
     if granularity == "label":
@@ -76,18 +75,22 @@ def fit_thresholds(
     return best
 
 
-def _fit(
-    probabilities: Floats, gold: Booleans, target: Target, *, per_label: bool
-) -> LevelThresholds:
+def _of_level(probabilities: Floats, gold: Booleans, target: Target) -> LevelThresholds:
+    """One threshold for all labels."""
     if target == "micro_f1":
         level = _best_pooled(probabilities, gold)
     else:
         level = _best_candidate(probabilities, gold, target)
-    labels = np.full(gold.shape[1], level, dtype=np.float32)
-    rich = np.flatnonzero(gold.sum(axis=0) >= _FOR_A_LABEL).tolist() if per_label else []
+    return LevelThresholds(level, np.full(gold.shape[1], level, dtype=np.float32), 0)
+
+
+def _of_labels(probabilities: Floats, gold: Booleans, by_level: LevelThresholds) -> LevelThresholds:
+    """Labels with enough documents have their own, the others the level's."""
+    labels = by_level.labels.copy()
+    rich = np.flatnonzero(gold.sum(axis=0) >= _FOR_A_LABEL).tolist()
     for label in rich:
         labels[label] = _best_pooled(probabilities[:, [label]], gold[:, [label]])
-    return LevelThresholds(level, labels, len(rich))
+    return LevelThresholds(by_level.level, labels, len(rich))
 
 
 def _cross_validated(
@@ -103,10 +106,11 @@ def _cross_validated(
             if not gold[~out].any() or not out.any():
                 continue
             seen, truth = probabilities[~out], gold[~out]
+            by_level = _of_level(seen, truth, target)
             thresholds = {
                 "untuned": np.float32(untuned),
-                "level": _fit(seen, truth, target, per_label=False).labels,
-                "label": _fit(seen, truth, target, per_label=True).labels,
+                "level": by_level.labels,
+                "label": _of_labels(seen, truth, by_level).labels,
             }
             for name, one in thresholds.items():
                 scores[name].append(_f1(probabilities[out] > one, gold[out], target))
