@@ -6,7 +6,6 @@ files are the same.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 import torch
 
 from hbgl.backbones import Backbone, backbone_config, backbone_from_config
-from hbgl.checkpoint import json_bytes, load_tensors, verify_folder
+from hbgl.checkpoint import json_bytes, load_tensors, read_object, verify_folder
 from hbgl.decisions import Calibration, Decision
 from hbgl.engines import Engine, load_engine
 from hbgl.errors import HBGLError, MissingExtraError, ModelFolderError, UsageError
@@ -84,7 +83,7 @@ def read_model_folder(folder: Path, device: str | torch.device | None) -> ModelP
     """
     verify_folder(folder)
     config, thresholds, calibration, metrics = (
-        _read_object(folder / f"{name}.json")
+        read_object(folder / f"{name}.json")
         for name in ("config", "thresholds", "calibration", "metrics")
     )
     if config.get("format") != _FORMAT:
@@ -137,18 +136,6 @@ def _place(folder: Path, device: str | torch.device | None, *, exported: bool) -
     if device is not None and place.type != "cpu":
         raise UsageError(f"{folder} is an export and runs on the CPU, not on {device}")
     return torch.device("cpu")
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
-        raise ModelFolderError(
-            f"{path} cannot be read ({fault}); it does not belong to a model folder"
-        ) from fault
-    if not isinstance(value, dict):
-        raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
-    return value
 
 
 def default_device() -> torch.device:

@@ -13,7 +13,7 @@ from hbgl.checkpoint.folders import (
     verify_folder,
     write_folder,
 )
-from hbgl.checkpoint.manifest import MANIFEST, json_bytes
+from hbgl.checkpoint.manifest import MANIFEST, json_bytes, read_object
 from hbgl.checkpoint.tensors import (
     load_tensors,
     save_tensors,
@@ -38,6 +38,7 @@ __all__ = [
     "load_model_tensors",
     "load_tensors",
     "load_training_state",
+    "read_object",
     "read_progress",
     "recover_folder",
     "remove_folder",

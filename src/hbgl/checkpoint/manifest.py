@@ -27,6 +27,7 @@ __all__ = [
     "list_files",
     "make_manifest",
     "read_manifest",
+    "read_object",
 ]
 
 MANIFEST = "MANIFEST.json"
@@ -41,6 +42,23 @@ def json_bytes(value: object) -> bytes:
     """Readable JSON: indented, keys sorted, one final line break."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     return text.encode("utf-8", errors="backslashreplace") + b"\n"
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a model folder.
+
+    Raises:
+        ModelFolderError: It cannot be read, or is something else.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError) as fault:
+        raise ModelFolderError(
+            f"{path} cannot be read ({fault}); it does not belong to a model folder"
+        ) from fault
+    if not isinstance(value, dict):
+        raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
+    return value
 
 
 def make_manifest(folder: Path) -> dict[str, Any]:

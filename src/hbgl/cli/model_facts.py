@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
-from hbgl.checkpoint import verify_folder
+from hbgl.checkpoint import read_object, verify_folder
 from hbgl.errors import HBGLError, ModelFolderError
 from hbgl.settings import PRESETS, Settings, settings_from_json
 from hbgl.taxonomy import Taxonomy, read_taxonomy
@@ -33,7 +32,7 @@ def model_facts(folder: Path) -> tuple[ModelFacts, Taxonomy]:
     """
     manifest = verify_folder(folder)
     config, thresholds, calibration, metrics = (
-        _read_object(folder / f"{name}.json")
+        read_object(folder / f"{name}.json")
         for name in ("config", "thresholds", "calibration", "metrics")
     )
     try:
@@ -77,18 +76,6 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
         else:
             flat[part] = value
     return flat
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
-        raise ModelFolderError(
-            f"{path} cannot be read ({fault}); it does not belong to a model folder"
-        ) from fault
-    if not isinstance(value, dict):
-        raise ModelFolderError(f"{path} is not a JSON object; copy the model from its source")
-    return value
 
 
 def _object(value: Any) -> dict[str, Any]:
