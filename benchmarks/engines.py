@@ -26,7 +26,6 @@ import numpy as np
 import torch
 
 from benchmarks.provenance import provenance
-from hbgl.batching import forward_tokens
 from hbgl.bench.rounds import interleave, ratio, spread
 from hbgl.cli.sources import checked_source
 from hbgl.engines import EngineName
@@ -65,7 +64,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1000, help="for the speed")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--budget", type=float, default=1800.0, help="seconds for all rounds")
-    parser.add_argument("--token-budget", type=int, default=forward_tokens(torch.device("cpu")))
+    parser.add_argument("--token-budget", type=int, help="of a batch; default: what suits each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 
 from benchmarks.provenance import provenance
-from hbgl.batching import forward_tokens
 from hbgl.corpora import open_corpus
 from hbgl.decisions import Decider, Decision, Walk
 from hbgl.evaluation import LabelledTexts
@@ -57,7 +56,7 @@ def main() -> None:
     dev = model.prepare(corpus.records("dev"))
     scores = dev_scores(
         model.method, dev, Decision.of_paper(len(model.taxonomy)), model.device,
-        model.settings.training.precision, forward_tokens(model.device),
+        model.settings.training.precision,
     )  # fmt: skip
     halves = list(_halves(len(dev), options.repeats, options.seed))
     ways = {}

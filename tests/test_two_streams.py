@@ -93,6 +93,41 @@ def test_every_prediction_step_equals_the_long_sequence(
         assert torch.equal(decoded.chosen, chosen)
 
 
+@pytest.mark.parametrize("tokens", [1, 20, 30])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_texts_read_in_parts_answer_alike(
+    monkeypatch: pytest.MonkeyPatch, family: str, tokens: int
+) -> None:
+    """Whatever the order of lengths; MPNet has a pass of its own for the first level."""
+    _, method, _ = tiny_method(family, 5, ModelSettings(), 1)
+    batch = random_batch(np.random.default_rng(5), method.taxonomy, documents=9)
+    decider = deciding(taxonomy=method.taxonomy)
+    whole = method.predict(batch, decider)
+    monkeypatch.setattr("hbgl.text_memory._PASS_TOKENS", tokens)
+    with torch.inference_mode():
+        memory = method.encoder.encode_text(method.look_up(batch)[0], batch.lengths)
+    covered = [row for piece in memory.pieces for row in range(9)[piece.rows]]
+    assert covered == list(range(9))
+    assert len(memory.pieces) > 2
+    parts = method.predict(batch, decider)
+    torch.testing.assert_close(parts.scores, whole.scores, atol=1e-5, rtol=1e-5)
+    assert torch.equal(parts.chosen, whole.chosen)
+
+
+def test_the_guest_is_hidden_by_a_mask_where_attention_does_not_hide_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a GPU, where lengths are not read back: padding and guest are in one mask."""
+    for seed in range(3):
+        _, method, batch = tiny_method("bert", seed, ModelSettings(), 1)
+        decider = deciding(taxonomy=method.taxonomy)
+        expected = method.predict(batch, decider)
+        with monkeypatch.context() as patch:
+            patch.setattr("hbgl.encoder.TwoStreamEncoder._known_lengths", lambda *_: None)
+            found = method.predict(batch, decider)
+        torch.testing.assert_close(found.scores, expected.scores, atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_equal_those_of_the_long_sequence(family: str) -> None:
     backbone, method, batch = tiny_method(family, 0, ModelSettings(teacher_masking=0.0), 1)

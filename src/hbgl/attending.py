@@ -31,12 +31,14 @@ def attend(
     bias: torch.Tensor | None,
     dropout: float,
     lengths: Sequence[int] | None = None,
+    guest: bool = False,
 ) -> torch.Tensor:
     """[B, H, S, k] queries over [B, H, N, k] -> [B, H, S, k].
 
     :param bias: None, a boolean mask or a float bias that broadcasts to [B, H, S, N].
     :param lengths: of each document, where ``bias`` is no more than the padding of its keys. The
         outputs of padded queries are then anything finite.
+    :param guest: with ``lengths``: position 0 sees all, but no other query sees it.
     """
     learns = torch.is_grad_enabled() and query.requires_grad
     if query.device.type != "cpu" or (learns and _scores(query, key) >= _FUSED_BACKWARD_PAYS):
@@ -44,11 +46,16 @@ def attend(
     if learns:
         weights = _weights((query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2), bias)
         return functional.dropout(weights, dropout) @ value
-    return _in_pieces(query, key, value, bias, lengths)
+    return _in_pieces(query, key, value, bias, lengths, guest)
 
 
 def attend_both(
-    query: torch.Tensor, text: KeyValue, labels: KeyValue, bias: torch.Tensor, dropout: float
+    query: torch.Tensor,
+    text: KeyValue,
+    labels: KeyValue,
+    text_bias: torch.Tensor | None,
+    label_bias: torch.Tensor,
+    dropout: float,
 ) -> torch.Tensor:
     """A few queries [B, H, S, k] over the text's keys and values and then over the labels' own.
 
@@ -57,11 +64,13 @@ def attend_both(
     """
     (text_key, text_value), (key, value) = text, labels
     query = query * query.shape[-1] ** -0.5
-    scores = [query @ text_key.transpose(-1, -2), query @ key.transpose(-1, -2)]
-    joined = torch.cat(scores, dim=-1)
-    weights = functional.dropout(
-        torch.softmax(joined + _added(bias, joined.dtype), dim=-1), dropout
-    )
+    on_text = query @ text_key.transpose(-1, -2)
+    if text_bias is not None:
+        on_text = on_text + _added(text_bias, on_text.dtype)
+    on_labels = query @ key.transpose(-1, -2)
+    on_labels = on_labels + _added(label_bias, on_labels.dtype)
+    together = torch.softmax(torch.cat([on_text, on_labels], dim=-1), dim=-1)
+    weights = functional.dropout(together, dropout)
     width = text_key.shape[2]
     mixed: torch.Tensor = weights[..., :width] @ text_value + weights[..., width:] @ value
     return mixed
@@ -105,6 +114,7 @@ def _in_pieces(
     value: torch.Tensor,
     bias: torch.Tensor | None,
     lengths: Sequence[int] | None,
+    guest: bool,
 ) -> torch.Tensor:
     """Document by document, or as many at once as fit: only what is not padding, where known."""
     batch, heads, places, width = query.shape
@@ -123,5 +133,7 @@ def _in_pieces(
             asking = seen if places == keys else places
             mask = None if mask is None or min(own) == seen else mask[..., :seen]
         scores = query[piece, :, :asking] @ key[piece, :, :seen].transpose(-1, -2)
+        if guest and lengths is not None:
+            scores[:, :, 1:, 0] = float("-inf")
         mixed[piece, :, :asking] = _weights(scores, mask) @ value[piece, :, :seen]
     return mixed

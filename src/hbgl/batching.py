@@ -24,6 +24,7 @@ __all__ = [
     "epoch_batches",
     "forward_tokens",
     "prediction_batches",
+    "prediction_tokens",
     "split_by_tokens",
     "text_tokenizer",
     "tokenize",
@@ -146,6 +147,14 @@ def epoch_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
 def forward_tokens(device: torch.device) -> int:
     """Padded tokens of one forward pass: what suits a CPU's caches, or fills a GPU."""
     return 4096 if device.type == "cpu" else 65536
+
+
+def prediction_tokens(device: torch.device) -> int:
+    """Padded tokens of a batch in prediction.
+
+    More than go through the text stream at once on a CPU: the label stream takes them all together.
+    """
+    return 4 * forward_tokens(device) if device.type == "cpu" else forward_tokens(device)
 
 
 def prediction_batches(

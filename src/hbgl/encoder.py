@@ -12,7 +12,6 @@ in which they run.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -21,24 +20,17 @@ from hbgl.attending import KeyValue, attend, attend_both
 from hbgl.attention import label_step_mask, text_mask
 from hbgl.dropout import dropout
 from hbgl.families import EncoderParts, Layer, encoder_parts
+from hbgl.text_memory import (
+    TextMemory,
+    TextPiece,
+    cut_into_passes,
+    label_biases,
+    text_bias,
+    with_guest,
+    without_guest,
+)
 
 __all__ = ["TextMemory", "TwoStreamEncoder"]
-
-
-@dataclass(frozen=True, slots=True)
-class TextMemory:
-    """An encoded batch of texts: all that the label stream needs of it."""
-
-    layers: list[KeyValue]
-    lengths: torch.Tensor
-    """[B] real text positions."""
-    visible: torch.Tensor | None
-    """[B, N] which positions are real; None where all are."""
-
-    @property
-    def width(self) -> int:
-        """N, padding included."""
-        return self.layers[0][0].shape[2]
 
 
 class TwoStreamEncoder(nn.Module):
@@ -72,32 +64,73 @@ class TwoStreamEncoder(nn.Module):
 
         In the last layer only keys and values are computed; the rest of it is seen by nobody.
         """
-        hidden, visible = self._embed_text(words, lengths)
-        bias = self._text_bias(words.shape[1], visible)
-        known = self._known_lengths(lengths)
-        layers: list[KeyValue] = []
-        for layer in self.parts.layers[:-1]:
-            layers.append(self._text_key_value(layer, hidden))
-            attended = self._attend(layer, hidden, layers[-1], bias, known)
-            hidden = self._finish(layer, hidden, attended)
-        layers.append(self._text_key_value(self.parts.layers[-1], hidden))
-        return TextMemory(layers, lengths, visible)
+        return self._read(words, lengths, None, asks=False)[0]
+
+    def encode_text_and_next(
+        self, words: torch.Tensor, lengths: torch.Tensor, masked: torch.Tensor
+    ) -> tuple[TextMemory, torch.Tensor]:
+        """The same, and what [MASK], ``masked`` [B, 1, d], says after the text: [B, d].
+
+        It goes along with the text as a guest whom nobody sees: one more position of a pass costs
+        less than a pass of its own over all keys and values.
+        """
+        if self.parts.relative_bias is not None:  # the guest's place differs from text to text
+            memory = self.encode_text(words, lengths)
+            return memory, self.encode_next(memory, 0, None, masked, None)[0]
+        memory, state = self._read(words, lengths, masked, asks=True)
+        return memory, state
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
-        hidden, visible = self._embed_text(words, lengths)
-        bias = self._text_bias(words.shape[1], visible)
-        known = self._known_lengths(lengths)
+        return self._read(words, lengths, None, asks=True)[1]
+
+    def _read(
+        self, words: torch.Tensor, lengths: torch.Tensor, guest: torch.Tensor | None, *, asks: bool
+    ) -> tuple[TextMemory, torch.Tensor]:
+        """The text stream, piece by piece.
+
+        :param guest: [B, 1, d] goes along as position 0, seen by itself alone.
+        :param asks: also compute the last state of position 0, [B, d]; otherwise it is empty.
+        """
+        pieces: list[TextPiece] = []
+        states: list[torch.Tensor] = []
+        for rows, width in self._passes(lengths, words.shape[1]):
+            own = lengths[rows]
+            hidden, visible = self._embed_text(words[rows, :width], own)
+            if guest is not None:
+                first = self._embed(guest[rows], own[:, None], segment=1)
+                hidden, visible = with_guest(hidden, visible, first)
+            layers, state = self._run_text(hidden, own, visible, guest is not None, asks)
+            seen = visible if guest is None else without_guest(visible, hidden)
+            pieces.append(TextPiece(rows, layers, seen))
+            states.append(state)
+        return TextMemory(pieces, lengths), states[0] if len(states) == 1 else torch.cat(states)
+
+    def _run_text(
+        self,
+        hidden: torch.Tensor,
+        lengths: torch.Tensor,
+        visible: torch.Tensor | None,
+        guest: bool,
+        asks: bool,
+    ) -> tuple[list[KeyValue], torch.Tensor]:
+        """Layer by layer: the text's keys and values, and the last state of position 0 if asked."""
+        known = self._known_lengths(lengths + int(guest))
+        bias = self._text_bias(hidden.shape[1], visible, guest and known is None)
+        layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
-            key_value = self._text_key_value(layer, hidden)
-            attended = self._attend(layer, hidden, key_value, bias, known)
+            layers.append(self._text_key_value(layer, hidden))
+            attended = self._attend(layer, hidden, layers[-1], bias, known, guest)
             hidden = self._finish(layer, hidden, attended)
         layer = self.parts.layers[-1]
-        key_value = self._text_key_value(layer, hidden)
-        first = hidden[:, :1]
-        first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
-        attended = self._attend(layer, first, key_value, first_bias)
-        return self._finish(layer, first, attended)[:, 0]
+        layers.append(self._text_key_value(layer, hidden))
+        state = hidden.new_empty(len(hidden), 0)
+        if asks:
+            first = hidden[:, :1].contiguous()
+            first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
+            attended = self._attend(layer, first, layers[-1], first_bias, known)
+            state = self._finish(layer, first, attended)[:, 0]
+        return layers, state
 
     def encode_labels(
         self,
@@ -120,7 +153,7 @@ class TwoStreamEncoder(nn.Module):
         """
         positions = memory.lengths[:, None] + offsets[None, :]
         hidden = self._embed(vectors, positions, segment=1)
-        bias = self._label_bias(memory, positions, mask, past)
+        biases = [label_biases(self.parts, piece, positions, mask) for piece in memory.pieces]
         cache: list[KeyValue] = []
         for number, layer in enumerate(self.parts.layers):
             key, value = self._key_value(layer, hidden)
@@ -129,11 +162,22 @@ class TwoStreamEncoder(nn.Module):
                 value = torch.cat([past[number][1], value], dim=2)
             cache.append((key, value))
             if last_only and number == len(self.parts.layers) - 1:
-                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
+                hidden = hidden[:, -1:].contiguous()
+                biases = [(_last_query(one), other[:, :, -1:]) for one, other in biases]
             query = self._split(layer.query(hidden))
             chance = layer.attention_dropout.p if self.training else 0.0
-            mixed = attend_both(query, memory.layers[number], cache[-1], bias, chance)
-            hidden = self._finish(layer, hidden, self._joined(layer, mixed))
+            mixed = [
+                attend_both(
+                    query[piece.rows],
+                    piece.layers[number],
+                    (key[piece.rows], value[piece.rows]),
+                    *bias,
+                    chance,
+                )
+                for piece, bias in zip(memory.pieces, biases, strict=True)
+            ]
+            joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
+            hidden = self._finish(layer, hidden, self._joined(layer, joined))
         return hidden, cache
 
     def encode_next(
@@ -183,41 +227,10 @@ class TwoStreamEncoder(nn.Module):
         hidden = self._embed(words, positions, segment=0)
         return hidden, text_mask(lengths, words.shape[1])
 
-    def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
-        """The attention mask of text among text: boolean [B, 1, 1, N], MPNet [B, H, N, N] float."""
-        mask = None if visible is None else visible[:, None, None, :]
-        if self.parts.relative_bias is None:
-            return mask
-        device = self.parts.word_embeddings.weight.device
-        places = torch.arange(width, device=device)
-        relative = self.parts.relative_bias(places[None, :] - places[:, None])  # [N, N, H]
-        bias = relative.permute(2, 0, 1)[None]
-        return bias if mask is None else bias.masked_fill(~mask, float("-inf"))
-
-    def _label_bias(
-        self,
-        memory: TextMemory,
-        positions: torch.Tensor,
-        mask: torch.Tensor,
-        past: list[KeyValue] | None,
-    ) -> torch.Tensor:
-        """The attention mask of labels over text and labels, [B or 1, 1 or H, S, N + P + S]."""
-        batch, new = positions.shape
-        past_count = 0 if past is None else past[0][0].shape[2]
-        visible = memory.visible
-        if visible is None:
-            visible = mask.new_ones(1, memory.width)
-        text_part = visible[:, None, None, :].expand(-1, 1, new, -1)
-        label_part = mask[None, None].expand(text_part.shape[0], 1, -1, -1)
-        together = torch.cat([text_part, label_part], dim=3)
-        if self.parts.relative_bias is None:
-            return together
-        text_places = torch.arange(memory.width, device=positions.device).expand(batch, -1)
-        # Cached positions are u_1..u_P: they follow the text one by one.
-        past_places = memory.lengths[:, None] + torch.arange(past_count, device=positions.device)
-        keys = torch.cat([text_places, past_places, positions], dim=1)
-        relative = self.parts.relative_bias(keys[:, None, :] - positions[:, :, None])
-        return relative.permute(0, 3, 1, 2).masked_fill(~together, float("-inf"))
+    def _text_bias(
+        self, width: int, visible: torch.Tensor | None, hide_first: bool
+    ) -> torch.Tensor | None:
+        return text_bias(self.parts, width, visible, hide_first)
 
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         return self._split(layer.key(hidden)), self._split(layer.value(hidden))
@@ -226,6 +239,9 @@ class TwoStreamEncoder(nn.Module):
         """Laid out once as every later product wants them."""
         key, value = self._key_value(layer, hidden)
         return key.contiguous(), value.contiguous()
+
+    def _passes(self, lengths: torch.Tensor, width: int) -> list[tuple[slice, int]]:
+        return cut_into_passes(lengths, width)
 
     def _known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
         """Text lengths as numbers, where nothing but padding limits who sees whom, on a CPU."""
@@ -241,11 +257,12 @@ class TwoStreamEncoder(nn.Module):
         key_value: KeyValue,
         bias: torch.Tensor | None,
         lengths: list[int] | None = None,
+        guest: bool = False,
     ) -> torch.Tensor:
         """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
         query = self._split(layer.query(queries))
         chance = layer.attention_dropout.p if self.training else 0.0
-        return self._joined(layer, attend(query, *key_value, bias, chance, lengths))
+        return self._joined(layer, attend(query, *key_value, bias, chance, lengths, guest))
 
     def _joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
         """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
@@ -269,6 +286,11 @@ class TwoStreamEncoder(nn.Module):
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
+
+
+def _last_query(bias: torch.Tensor | None) -> torch.Tensor | None:
+    """That of the last position, of a bias [.., S, keys] or of one for all, [.., 1, keys]."""
+    return None if bias is None else bias[:, :, -1:]
 
 
 def _modules(layer: Layer) -> list[nn.Module]:

@@ -8,8 +8,16 @@ from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from torch import nn
 
-from hbgl.batching import TokenizedTexts, collate, prediction_batches
+from hbgl.batching import (
+    TokenizedTexts,
+    collate,
+    forward_tokens,
+    prediction_batches,
+    prediction_tokens,
+)
+from hbgl.cores import over_cores, workers
 from hbgl.decisions import Decider, Decoded
 from hbgl.methods import Method
 from hbgl.metrics import Evaluation, Evaluator, LabelCounts
@@ -23,6 +31,10 @@ __all__ = [
     "label_matrix",
     "predict_batches",
 ]
+
+
+_LEAST_SHARE = 2048
+"""Tokens that a core should have to itself; less is not worth a batch of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +69,34 @@ def predict_batches(
     decider: Decider,
     *,
     precision: str,
-    token_budget: int,
+    token_budget: int | None = None,
     share: tuple[int, int] = (0, 1),
 ) -> Iterator[tuple[np.ndarray, Decoded]]:
     """Document indices and answers, on the CPU, of batch after batch.
 
+    :param token_budget: most tokens of a batch, padding included; None: what suits the device.
     :param share: (process, processes): every process takes its batches of the same list.
     """
     process, processes = share
     device = decider.device
-    for number, indices in enumerate(prediction_batches(texts.lengths, token_budget)):
-        if number % processes != process:
-            continue
+    in_torch = isinstance(method, nn.Module)  # an engine has threads of its own
+    count = workers(device) if in_torch else 1
+    budget = token_budget or (prediction_tokens(device) if in_torch else forward_tokens(device))
+    if processes == 1:  # several must cut the list alike, whatever their machines are
+        budget = _shared_out(budget, int(texts.lengths.sum()), count)
+    batches = list(prediction_batches(texts.lengths, budget))[process::processes]
+
+    def answer(indices: np.ndarray) -> tuple[np.ndarray, Decoded]:
         batch = collate(texts, indices, method.pad_id).to(device)
-        # Not around the yield: the caller's own computations keep their precision.
         with autocast(precision, device):
-            decoded = method.predict(batch, decider)
-        yield indices, decoded.cpu()
+            return indices, method.predict(batch, decider).cpu()
+
+    yield from over_cores(answer, batches, min(count, len(batches)))
+
+
+def _shared_out(budget: int, tokens: int, count: int) -> int:
+    """Smaller batches for few texts, so that there is one for everybody."""
+    return budget if count < 2 else min(budget, max(_LEAST_SHARE, -(-tokens // (2 * count))))
 
 
 def count_labels(
@@ -82,7 +105,7 @@ def count_labels(
     decider: Decider,
     *,
     precision: str,
-    token_budget: int,
+    token_budget: int | None = None,
     share: tuple[int, int] = (0, 1),
     on_batch: Callable[[int], None] | None = None,
 ) -> LabelCounts:
@@ -115,7 +138,7 @@ def evaluate_answers(
     decider: Decider,
     *,
     precision: str,
-    token_budget: int,
+    token_budget: int | None = None,
     watchers: Sequence[Watcher] = (),
     on_batch: Callable[[int], None] | None = None,
 ) -> Evaluation:

@@ -218,17 +218,16 @@ class HBGL(nn.Module):
         :param decider: turns the scores of a level into probabilities and chosen labels.
         """
         words, (mask, sep) = self.look_up(batch)
-        memory = self.encoder.encode_text(words, batch.lengths)
+        masked = mask.expand(len(batch.ids), 1, -1)
+        memory, state = self.encoder.encode_text_and_next(words, batch.lengths, masked)
         walk = decider.begin(len(batch.ids))
         going_on: torch.Tensor | None = None
-        masked = mask.expand(len(batch.ids), 1, -1)
         cache = None
         for level, columns in enumerate(self.slices):
-            known = None
             if level > 0:
                 above = self.handed_down(walk.chosen, walk.scores)  # of lower levels nothing yet
                 known = self.level_input(above, level - 1, sep)
-            state, cache = self.encoder.encode_next(memory, level, known, masked, cache)
+                state, cache = self.encoder.encode_next(memory, level, known, masked, cache)
             walk.take(level + 1, self.logits(state, columns), going_on)
             if self.sep_class:
                 end = torch.sigmoid(self.logits(state)[:, -1:]) > 0.5

@@ -19,7 +19,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from hbgl.backbones import Backbone
-from hbgl.batching import forward_tokens, tokenize
+from hbgl.batching import tokenize
 from hbgl.checkpoint import save_tensors, write_folder
 from hbgl.decisions import Decider, Decision, Decoded
 from hbgl.decoding import Prediction, answer
@@ -120,7 +120,6 @@ class TrainedModel:
             self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=forward_tokens(self.device),
         )
         return counts.scores(self.taxonomy.levels)
 
@@ -143,7 +142,6 @@ class TrainedModel:
             records if isinstance(records, LabelledTexts) else self.prepare(records),
             self.decider(decision or self.decision),
             precision=self.settings.training.precision,
-            token_budget=forward_tokens(self.device),
             watchers=watchers,
             on_batch=on_batch,
         )
@@ -160,7 +158,6 @@ class TrainedModel:
             settings,
             device=self.device,
             precision=self.settings.training.precision,
-            token_budget=forward_tokens(self.device),
             seed=self.settings.training.seed,
         )
         self.settings = dataclasses.replace(self.settings, decision=settings)
@@ -206,7 +203,6 @@ class TrainedModel:
             tokens,
             self.decider(decision),
             precision=self.settings.training.precision,
-            token_budget=forward_tokens(self.device),
         )
 
     @property

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from hbgl.backbones import Backbone, load_backbone
-from hbgl.batching import forward_tokens
 from hbgl.checkpoint import TrainingFolder
 from hbgl.corpora import CorpusFolder
 from hbgl.errors import CorpusError, UsageError
@@ -163,7 +162,7 @@ def train_records(
         settings.decision,
         device=accelerator.device,
         precision=settings.training.precision,
-        token_budget=settings.training.token_budget or forward_tokens(accelerator.device),
+        token_budget=settings.training.token_budget,
         seed=settings.training.seed,
     )
     if tuning.documents:

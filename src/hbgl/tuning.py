@@ -55,8 +55,8 @@ def tune_decision(
     *,
     device: torch.device,
     precision: str,
-    token_budget: int,
     seed: int,
+    token_budget: int | None = None,
 ) -> tuple[Decision, TuningReport]:
     """The decision that the settings ask for; without dev documents nothing can be fitted."""
     taxonomy = method.taxonomy
@@ -92,7 +92,7 @@ def dev_scores(
     decision: Decision,
     device: torch.device,
     precision: str,
-    token_budget: int,
+    token_budget: int | None = None,
 ) -> torch.Tensor:
     """[documents, L] on the CPU: the scores of a walk in which ``decision`` chooses."""
     found = torch.zeros(dev.gold.shape)

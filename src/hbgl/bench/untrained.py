@@ -9,7 +9,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from hbgl.backbones import Backbone
-from hbgl.batching import forward_tokens, tokenize
+from hbgl.batching import tokenize
 from hbgl.decisions import Decision
 from hbgl.evaluation import predict_batches
 from hbgl.label_embeddings import initial_vectors
@@ -86,7 +86,6 @@ def _answers(model: TrainedModel, texts: list[str]) -> tuple[np.ndarray, np.ndar
         tokens,
         model.decider(model.decision),
         precision=model.settings.training.precision,
-        token_budget=forward_tokens(model.device),
     ):
         scores[indices], chosen[indices] = decoded.scores.numpy(), decoded.chosen.numpy()
     return scores, chosen

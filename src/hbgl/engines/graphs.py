@@ -52,14 +52,19 @@ class _TextEncoder(TwoStreamEncoder):
         super().__init__(model)
         self.fused = fused
 
+    def _passes(self, lengths: torch.Tensor, width: int) -> list[tuple[slice, int]]:
+        return [(slice(None), width)]
+
     def _embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         positions = torch.arange(words.shape[1])[None, :]
         return self._embed(words, positions, segment=0), positions < lengths[:, None]
 
-    def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
-        bias = super()._text_bias(width, visible)
+    def _text_bias(
+        self, width: int, visible: torch.Tensor | None, hide_first: bool
+    ) -> torch.Tensor | None:
+        bias = super()._text_bias(width, visible, hide_first)
         if bias is None or bias.is_floating_point():
             return bias
         return torch.zeros(bias.shape).masked_fill(~bias, float("-inf"))
@@ -74,6 +79,7 @@ class _TextEncoder(TwoStreamEncoder):
         key_value: KeyValue,
         bias: torch.Tensor | None,
         lengths: list[int] | None = None,
+        guest: bool = False,
     ) -> torch.Tensor:
         query = self._split(layer.query(queries))
         key, value = key_value
@@ -95,7 +101,7 @@ class _TextGraph(nn.Module):
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, ...]:
         words = self.encoder.parts.word_embeddings(ids)
         memory = self.encoder.encode_text(words, lengths)
-        return tuple(one for layer in memory.layers for one in layer)
+        return tuple(one for layer in memory.pieces[0].layers for one in layer)
 
 
 class _StepGraph(nn.Module):
@@ -122,7 +128,7 @@ class _StepGraph(nn.Module):
         before, new = past[0][0].shape[2], vectors.shape[1]
         positions = lengths[:, None] + torch.arange(before, before + new)[None, :]
         hidden = encoder._embed(vectors, positions, segment=1)
-        bias = self._bias(text[0][0].shape[2], lengths, positions, before)
+        on_text, on_labels = self._biases(text[0][0].shape[2], lengths, positions, before)
         grown: list[torch.Tensor] = []
         for number, layer in enumerate(encoder.parts.layers):
             key, value = encoder._key_value(layer, hidden)
@@ -130,17 +136,18 @@ class _StepGraph(nn.Module):
             value = torch.cat([past[number][1], value], dim=2)
             grown += [key[:, :, :-1], value[:, :, :-1]]
             if number == layers - 1:  # of the last layer only m_h is read
-                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
+                hidden = hidden[:, -1:]
+                on_text, on_labels = on_text[:, :, -1:], on_labels[:, :, -1:]
             query = encoder._split(layer.query(hidden))
-            mixed = attend_both(query, text[number], (key, value), bias, 0.0)
+            mixed = attend_both(query, text[number], (key, value), on_text, on_labels, 0.0)
             hidden = encoder._finish(layer, hidden, encoder._joined(layer, mixed))
         state = hidden[:, -1]
         return state if self.transform is None else self.transform(state), *grown
 
-    def _bias(
+    def _biases(
         self, width: int, lengths: torch.Tensor, positions: torch.Tensor, before: int
-    ) -> torch.Tensor:
-        """What is added to the scores of text and then of labels, [B, 1 or H, S, N + P + S].
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """What is added to the scores of text [B, 1 or H, S, N] and of labels [.., S, P + S].
 
         Each label position sees the text, the past, and the new positions up to itself.
         """
@@ -158,10 +165,10 @@ class _StepGraph(nn.Module):
             to_labels = relative_bias((torch.arange(before + new)[None, :] - order[:, None])[None])
             on_text, on_labels = to_text.permute(0, 3, 1, 2), to_labels.permute(0, 3, 1, 2)
         infinity = float("-inf")
-        text_bias = on_text + torch.zeros(hidden_text.shape).masked_fill(hidden_text, infinity)
-        label_bias = on_labels + torch.zeros(later.shape).masked_fill(later, infinity)
-        every_text = torch.zeros(lengths.shape)[:, None, None, None]
-        return torch.cat([text_bias, label_bias + every_text], dim=-1)
+        return (
+            on_text + torch.zeros(hidden_text.shape).masked_fill(hidden_text, infinity),
+            on_labels + torch.zeros(later.shape).masked_fill(later, infinity),
+        )
 
 
 class _FlatGraph(nn.Module):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from hbgl.batching import forward_tokens
 from hbgl.decisions import Decision
 from hbgl.errors import ModelFolderError, UsageError
 from hbgl.evaluation import label_matrix, predict_batches
@@ -78,7 +77,6 @@ def _decided(model: TrainedModel, records: Sequence[Record], decision: Decision)
         corpus.texts,
         model.decider(decision),
         precision=model.settings.training.precision,
-        token_budget=forward_tokens(model.device),
     )
     while True:
         begun = time.perf_counter()

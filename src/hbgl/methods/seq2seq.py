@@ -195,17 +195,15 @@ class Seq2Seq(nn.Module):
     def generate(self, batch: Batch) -> Generated:
         """Greedy generation, text and known labels from the cache."""
         words, (mask, sep) = self.look_up(batch)
-        memory = self.encoder.encode_text(words, batch.lengths)
         size, end, device = len(batch.ids), self.end, batch.ids.device
         masked = mask.expand(size, 1, -1)
+        memory, state = self.encoder.encode_text_and_next(words, batch.lengths, masked)
         classes = torch.full((size, self.most_labels), end, device=device)
         scores = torch.full((size, end), float("-inf"), device=device)
         used = torch.zeros(size, end + 1, dtype=torch.bool, device=device)
         going_on = torch.ones(size, 1, dtype=torch.bool, device=device)
-        known: torch.Tensor | None = None
         cache: list[KeyValue] | None = None
         for step in range(self.most_labels):
-            state, cache = self.encoder.encode_next(memory, step, known, masked, cache)
             logits = self.logits(state, sep).masked_fill(used, float("-inf"))
             highest, ranked = logits.topk(2, dim=1)
             picked = ranked[:, :1]
@@ -220,7 +218,9 @@ class Seq2Seq(nn.Module):
                 break
             # The end can be picked again: documents that have it take no further part.
             used |= is_picked & going_on
-            known = self.class_inputs(picked[:, 0], sep)
+            if step + 1 < self.most_labels:
+                known = self.class_inputs(picked[:, 0], sep)
+                state, cache = self.encoder.encode_next(memory, step + 1, known, masked, cache)
         generated = used[:, :end]
         # Equal logits leave a margin of 0, which no threshold of 0.5 could tell.
         return Generated(

@@ -267,7 +267,7 @@ class _Run:
             corpus,
             self.decider,
             precision=self.settings.precision,
-            token_budget=self.token_budget,
+            token_budget=self.settings.token_budget,
             share=share,
         )
         if share[1] > 1:
