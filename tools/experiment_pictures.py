@@ -60,7 +60,7 @@ def scores_picture(experiment: Experiment) -> Picture:
         [_scores(experiment, corpus, name) for name in SCORES] for corpus in experiment.corpora
     ]
     words = f"Micro- and Macro-F1 on test: {_summary(experiment)}"
-    return _picture(experiment, "scores", words, panels, {})
+    return _picture(experiment, "scores", words, panels, [])
 
 
 def bands_picture(experiment: Experiment) -> Picture:
@@ -68,11 +68,11 @@ def bands_picture(experiment: Experiment) -> Picture:
     panels = [[_bands(experiment, corpus) for corpus in experiment.corpora]]
     words = f"Mean F1 of labels by their training documents, {_which(experiment)}"
     finished = {row.name for row in experiment.rows()}
-    legend = {
-        number: experiment.wanted[name]
+    legend = [
+        (number, experiment.wanted[name])
         for name, number in _numbers(experiment).items()
         if name in finished
-    }
+    ]
     return _picture(experiment, "bands", words, panels, legend)
 
 
@@ -96,8 +96,12 @@ def _summary(experiment: Experiment) -> str:
 
 
 def _numbers(experiment: Experiment) -> dict[str, int]:
-    """Method -> its colour, the same in every panel."""
-    return {name: place for place, name in enumerate(experiment.wanted)}
+    """Method -> its colour: the same in all pictures, unless two of this one would share it."""
+    every = experiment.run["results"]["methods"]
+    found = {name: every.index(name) % len(_COLOURS) for name in experiment.wanted}
+    if len(set(found.values())) == len(found):
+        return found
+    return {name: place % len(_COLOURS) for place, name in enumerate(experiment.wanted)}
 
 
 def _scores(experiment: Experiment, corpus: str, name: str) -> _Panel:
@@ -109,8 +113,11 @@ def _scores(experiment: Experiment, corpus: str, name: str) -> _Panel:
         deviation = one.deviation or 0.0
         ends += [*one.values, one.mean - deviation, one.mean + deviation]
         words = f"{method.shown_as}: {shown(one)}"
-        number = numbers[method.name] % len(_COLOURS)
-        rows.append(Interval(method.shown_as, number, one.mean, one.deviation, one.values, words))
+        rows.append(
+            Interval(
+                method.shown_as, numbers[method.name], one.mean, one.deviation, one.values, words
+            )
+        )
     chart = Intervals(
         f"{corpus}: {SCORES[name]} on test",
         "; ".join(row.title for row in rows),
@@ -143,7 +150,7 @@ def _line(method: Method, number: int, place: Mapping[int, float]) -> Line:
     bands: Sequence[Mapping[str, Any]] = method.found["bands"]
     return Line(
         method.shown_as,
-        number % len(_COLOURS),
+        number,
         [(place[band["lowest"]], band["f1"]) for band in bands],
         [2.4] * len(bands),
         [
@@ -162,7 +169,7 @@ def _picture(
     kind: str,
     words: str,
     panels: Sequence[Sequence[_Panel]],
-    legend: Mapping[int, str],
+    legend: Sequence[tuple[int, str]],
 ) -> Picture:
     """Rows of panels, then the legend: the name of each colour."""
     parts: list[Markup] = []
@@ -175,7 +182,7 @@ def _picture(
         width = max(width, x - _GAP)
         y += _HEADING + max(panel.size[1] for panel in row) + _GAP
     columns = max(1, int(width // _LEGEND_COLUMN))
-    for place, (number, name) in enumerate(legend.items()):
+    for place, (number, name) in enumerate(legend):
         parts += _legend(name, number, _LEGEND_COLUMN * (place % columns), place // columns, y)
     height = y - _GAP if not legend else y + _LEGEND_ROW * -(-len(legend) // columns)
     corpus = experiment.words.get("corpus")
@@ -203,7 +210,7 @@ def _placed(panel: _Panel, x: float, y: float) -> Iterator[Markup]:
 
 def _legend(name: str, number: int, x: float, row: int, top: float) -> Iterator[Markup]:
     y = top + _LEGEND_ROW * row
-    series = f"line series{number % len(_COLOURS)}"
+    series = f"line series{number}"
     yield element("line", x1=f"{x:g}", x2=f"{x + 24:g}", y1=f"{y:g}", y2=f"{y:g}", class_=series)
     yield element("text", name, x=f"{x + 30:g}", y=f"{y + 4:g}")
 

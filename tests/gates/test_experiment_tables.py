@@ -227,10 +227,10 @@ def test_pictures_are_files_beside_the_page(run: dict[str, Any], tmp_path: Path)
     assert titles == ["c: Micro-F1 on test", "c: Macro-F1 on test"]
     dots = [one for one in scores.iter(f"{SVG}circle") if "seed" not in str(one.get("class"))]
     assert len(dots) == 2 * 2  # of two finished methods in two panels
-    # gat, which is not finished, has no line, and its colour, the first one, stays free.
+    # Colours go by the order of the experiment; gat, which is not finished, has no line.
     lines = [one.get("class") for one in bands.iter(f"{SVG}polyline")]
     legend = [one.get("class") for one in bands.findall(f"{SVG}line")]
-    assert lines == legend == ["line series1", "line series2"]
+    assert lines == legend == ["line series0", "line series2"]
     assert [one.text for one in bands.findall(f"{SVG}text")][1:] == ["local", "svm"]
     ids = [one.get("id") for tree in (scores, bands) for one in tree.iter() if one.get("id")]
     assert len(ids) == len(set(ids))
