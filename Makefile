@@ -50,7 +50,7 @@ pytest-weights: $(INSTALLED)
 test-slow: $(INSTALLED)  ## all tests that take minutes, and those that download
 	$(BIN)/pytest -m 'slow or network'
 
-docs: $(INSTALLED)  ## write docs/cli.md and the number tables anew
+docs: $(INSTALLED)  ## write docs/cli.md, the number tables and the pictures anew
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/python -m tools.number_tables
 

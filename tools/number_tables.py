@@ -1,4 +1,4 @@
-"""Fill the number tables of README and docs from ``benchmarks/results``; ``--check`` compares.
+"""Number tables and pictures of README and docs from ``benchmarks/results``; ``--check`` compares.
 
 A table stands between two comments; ``key=value`` keeps only results with that setting::
 
@@ -7,7 +7,8 @@ A table stands between two comments; ``key=value`` keeps only results with that 
 
 Each file of ``benchmarks/results`` is one run: what was run, with which seed, commit and
 hardware, and its ``results``. Runs of ``quality`` (scores as fractions) that differ in the seed
-alone share a row. A run of ``decisions`` is a table of its own: scores by rule.
+alone share a row. A run of ``decisions`` is a table of its own: scores by rule. The tables of an
+experiment have words of their own, which ``experiment_results.py`` explains.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools.benchmark_rows import ROWS, SCORES, Run, cell_text, plain_rows
+from tools.experiment_pictures import EXPERIMENT_PICTURES, Picture
+from tools.experiment_results import find_experiment
+from tools.experiment_rows import EXPERIMENT_ROWS
 
-__all__ = ["fill", "read_results", "table"]
+__all__ = ["fill", "generated", "read_results", "table"]
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = ("benchmark", "command", "seed", "commit", "hardware", "date", "results")
@@ -58,7 +62,10 @@ def fill(page: str, runs: Sequence[Run]) -> str:
     """The page with every table written anew."""
 
     def replace(match: re.Match[str]) -> str:
-        filters = dict(part.split("=", 1) for part in match["filters"].split())
+        filters = _words(match)
+        if match["name"].startswith("experiment_"):
+            text = _experiment(match["name"], filters, runs)
+            return f"{match['open']}\n{text}\n\n{match['close']}"
         chosen = [
             run
             for run in runs
@@ -68,6 +75,19 @@ def fill(page: str, runs: Sequence[Run]) -> str:
         return f"{match['open']}\n{table(match['name'], chosen)}\n\n{match['close']}"
 
     return MARKER.sub(replace, page)
+
+
+def pictures(page: str, runs: Sequence[Run]) -> Iterator[Picture]:
+    """The pictures that a page shows."""
+    for match in MARKER.finditer(page):
+        if match["name"] in EXPERIMENT_PICTURES:
+            found = find_experiment(match["name"], _words(match), runs)
+            if not isinstance(found, str):
+                yield EXPERIMENT_PICTURES[match["name"]](found)
+
+
+def _words(match: re.Match[str]) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in match["filters"].split())
 
 
 def table(name: str, runs: Sequence[Run]) -> str:
@@ -81,6 +101,22 @@ def table(name: str, runs: Sequence[Run]) -> str:
     rows = list(ROWS.get(name, plain_rows)(runs))
     files = ", ".join(dict.fromkeys(f"`{run['file']}`" for run in runs))
     return f"{_markdown(rows)}\n\nFrom `benchmarks/results`: {files}. {_machines(runs)}."
+
+
+def _experiment(name: str, words: Mapping[str, str], runs: Sequence[Run]) -> str:
+    """A table or the pictures of an experiment."""
+    known = [*EXPERIMENT_ROWS, *EXPERIMENT_PICTURES]
+    if name not in known:
+        raise SystemExit(f"{name} is no table; there are {', '.join(known)}")
+    found = find_experiment(name, words, runs)
+    if isinstance(found, str):
+        return found
+    if name in EXPERIMENT_PICTURES:
+        return EXPERIMENT_PICTURES[name](found).link
+    machines = "; ".join(found.run["results"]["runs"]["hardware"])
+    source = f"From `benchmarks/results`: `{found.run['file']}`. {machines}."
+    missing = found.missing()
+    return "\n\n".join([_markdown(EXPERIMENT_ROWS[name](found)), *filter(None, [missing]), source])
 
 
 def _decisions(run: Run) -> str:
@@ -128,20 +164,30 @@ def _machines(runs: Sequence[Run]) -> str:
     return "; ".join(dict.fromkeys(machines))
 
 
+def generated(root: Path, runs: Sequence[Run]) -> dict[Path, str]:
+    """Every page, and every picture that a page shows, as they should be."""
+    found = {}
+    for page in [root / "README.md", *sorted((root / "docs").glob("**/*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        found[page] = fill(text, runs)
+        found |= {page.parent / one.file: one.svg for one in pictures(text, runs)}
+    return found
+
+
 def main() -> int:
-    """Write or compare every page that has a table."""
+    """Write or compare every page and picture."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, change nothing")
     check = parser.parse_args().check
     runs = read_results(ROOT / "benchmarks" / "results")
     stale = []
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]:
-        old = page.read_text(encoding="utf-8")
-        new = fill(old, runs)
+    for file, new in generated(ROOT, runs).items():
+        old = file.read_text(encoding="utf-8") if file.is_file() else None
         if new != old:
-            stale.append(page.relative_to(ROOT).as_posix())
+            stale.append(file.relative_to(ROOT).as_posix())
             if not check:
-                page.write_text(new, encoding="utf-8")
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(new, encoding="utf-8")
     if check and stale:
         print(f"out of date: {', '.join(stale)}: run `make docs`")
     return int(check and bool(stale))

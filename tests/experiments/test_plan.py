@@ -83,6 +83,48 @@ def test_runs_go_seed_by_seed(file: Path, yardsticks: list[Any]) -> None:
         assert Run.from_json(run.to_json()) == run
 
 
+def test_a_grid_may_differ_by_corpus(
+    plan: Callable[..., Plan], corpus: Path, tmp_path: Path
+) -> None:
+    """A field of the corpus's grid takes the place of the method's, the other fields stay."""
+    (tmp_path / "copy").mkdir()
+    for file in corpus.iterdir():
+        (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
+    own = {"grid": {"training": {"epochs": [2, 4]}}, "training.clip": 0.5}
+    flat = {
+        "grid": {"training.epochs": [1], "training.label_learning_rate": [0.1, 0.2]},
+        "per_corpus": {"copy": own},
+    }
+    without = plan(methods={"flat": {"grid": flat["grid"]}}, baseline="flat")
+    found = plan(
+        corpora=[str(corpus), str(tmp_path / "copy")], methods={"flat": flat}, baseline="flat"
+    )
+    runs = {run.corpus: run for run in found.runs() if run.seed == 0}
+    assert runs["wos"].configuration() == next(without.runs()).configuration()
+    points = [tuple(point.values()) for point in runs["copy"].grid]
+    assert points == [(2.0, 0.1), (2.0, 0.2), (4.0, 0.1), (4.0, 0.2)]
+    assert runs["copy"].settings is not None
+    assert runs["copy"].settings.training.clip == 0.5
+    # A corpus alone may have a grid.
+    alone = plan(
+        methods={"flat": {"per_corpus": {"wos": {"grid": {"training.epochs": [1, 2]}}}}},
+        baseline="flat",
+    )
+    assert [len(run.grid) for run in alone.runs()] == [2, 2]
+    with pytest.raises(UsageError, match=r"method flat: wos: grid training\.clip must be a list"):
+        plan(methods={"flat": {"per_corpus": {"wos": {"grid": {"training.clip": 1.0}}}}})
+
+
+def test_an_override_removes_a_corpus_grid(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'output = "o"\ncorpora = ["{corpus}"]\n[methods.flat]\n'
+        'per_corpus.wos.grid."training.epochs" = [1, 2]\n'
+    )
+    assert len(next(read_experiment(path).runs()).grid) == 2
+    assert next(read_experiment(path, overrides={"training.steps": 3}).runs()).grid == ()
+
+
 def test_options_come_above_the_file(file: Path, yardsticks: list[Any], corpus: Path) -> None:
     plan = read_experiment(
         file,

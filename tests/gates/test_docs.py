@@ -41,6 +41,17 @@ def test_number_tables_are_current(page: Path) -> None:
     assert number_tables.fill(text, runs) == text, "run `make docs`"
 
 
+def test_pictures_are_current() -> None:
+    runs = number_tables.read_results(ROOT / "benchmarks" / "results")
+    files = number_tables.generated(ROOT, runs)
+    pictures = {file: text for file, text in files.items() if file.suffix == ".svg"}
+    assert {file: file.is_file() and file.read_text(encoding="utf-8") for file in pictures} == (
+        pictures
+    ), "run `make docs`"
+    drawn = set((ROOT / "docs").glob("pictures/*"))
+    assert drawn == set(pictures), "pictures that no page shows"
+
+
 def run(benchmark: str, number: int, **results: Any) -> dict[str, Any]:
     return {
         "benchmark": benchmark,

@@ -89,4 +89,6 @@ def _without(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str
     taken = set(overrides)
     if taken & {"training.epochs", "training.steps"}:
         taken |= {"training.epochs", "training.steps"}
-    return {name: value for name, value in flattened(table) if name not in taken}
+    return {
+        name: value for name, value in flattened(table) if name.removeprefix("grid.") not in taken
+    }

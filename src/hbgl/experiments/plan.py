@@ -34,8 +34,14 @@ class MethodPlan:
     """by corpus; of yardsticks only"""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """field of the settings -> values to choose from on dev"""
+    corpus_grids: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    """by corpus: fields with values of their own there"""
     published: str | None = None
     """the row of ``published.py`` that stands beside it"""
+
+    def grid_of(self, corpus: str) -> dict[str, Sequence[Any]]:
+        """The grid on a corpus."""
+        return {**self.grid, **self.corpus_grids.get(corpus, {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,7 @@ class Plan:
         for seed, (corpus, source), method in itertools.product(
             self.seeds, self.corpora.items(), self.methods
         ):
-            settings = method.settings.get(corpus)
+            settings, points = method.settings.get(corpus), grid_points(method.grid_of(corpus))
             yield Run(
                 corpus,
                 source,
@@ -133,8 +139,8 @@ class Plan:
                 seed,
                 None if settings is None else with_overrides(settings, {"training.seed": seed}),
                 method.options.get(corpus, {}),
-                grid_points(method.grid),
-                self.seeds[0] if method.grid else 0,
+                points,
+                self.seeds[0] if points else 0,
             )
 
     def only(self, methods: Sequence[str]) -> Plan:

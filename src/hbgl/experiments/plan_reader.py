@@ -10,6 +10,7 @@
     [methods.flat]
     settings.model.method = "multilabel"
     grid."training.label_learning_rate" = [2e-4, 1e-3]
+    per_corpus.x.grid."training.label_learning_rate" = [5e-3]  # other values on one corpus
 
     [methods.svm]
     kind = "tfidf-svm"                # a yardstick; its own options instead of settings
@@ -164,26 +165,30 @@ class _Reader:
         if preset_name not in PRESETS:
             self.faults.append(f"{where}no preset {preset_name!r}; there are {', '.join(PRESETS)}")
             return None
-        grid = self._grid(table, where)
+        grid = self._grid(self._table(table, "grid", where), where)
+        grids: dict[str, dict[str, Any]] = {}
         settings: dict[str, Settings] = {}
         for corpus in corpora or {"": ""}:
+            of_corpus, own_grid = self._apart(self._of_corpus(table, corpus, where))
+            grids[corpus] = self._grid(own_grid, f"{where}{corpus}: ")
             layers = [
                 self._overrides(self._table(self.table, "settings", ""), ""),
                 self._overrides(self._table(table, "settings", where), where),
                 self._overrides(self._of_corpus(self.table, corpus, ""), f"{corpus}: "),
-                self._overrides(self._of_corpus(table, corpus, where), f"{where}{corpus}: "),
+                self._overrides(of_corpus, f"{where}{corpus}: "),
             ]
             try:
                 found = PRESETS[preset_name]
                 for layer in layers:
                     found = with_overrides(found, layer)
-                for point in grid_points(grid):
+                for point in grid_points({**grid, **grids[corpus]}):
                     with_overrides(found, point)
             except UsageError as error:
                 self.faults.append(f"{where}{error}")
                 continue
             settings[corpus] = found
-        return MethodPlan(name, OWN_KIND, baseline, settings, {}, grid, published)
+        grids = {corpus: one for corpus, one in grids.items() if one}
+        return MethodPlan(name, OWN_KIND, baseline, settings, {}, grid, grids, published)
 
     def _yardstick(
         self,
@@ -208,7 +213,7 @@ class _Reader:
             }
             for corpus in corpora
         }
-        return MethodPlan(name, str(kind), baseline, {}, options, {}, published)
+        return MethodPlan(name, str(kind), baseline, {}, options, published=published)
 
     def _baseline(
         self, name: str, table: Mapping[str, Any], tables: Mapping[str, Any], where: str
@@ -221,7 +226,7 @@ class _Reader:
 
     def _grid(self, table: Mapping[str, Any], where: str) -> dict[str, list[Any]]:
         grid = {}
-        for field, values in flattened(self._table(table, "grid", where)):
+        for field, values in flattened(table):
             if not isinstance(values, list) or not values:
                 self.faults.append(f"{where}grid {field} must be a list of values")
             elif field.startswith(_NOT_IN_A_GRID):
@@ -230,6 +235,17 @@ class _Reader:
                 checked = [self._overrides({field: one}, f"{where}grid: ") for one in values]
                 grid[field] = [one[field] for one in checked if field in one]
         return grid
+
+    @staticmethod
+    def _apart(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The settings of a corpus, and the grid among them."""
+        settings, grid = {}, {}
+        for name, value in flattened(table):
+            if name.startswith("grid."):
+                grid[name.removeprefix("grid.")] = value
+            else:
+                settings[name] = value
+        return settings, grid
 
     # ------------------------------------------------------------------ small checks
 

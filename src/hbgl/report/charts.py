@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hbgl.report.markup import Markup, element
 
-__all__ = ["Axis", "Chart", "Line", "Mark", "figure"]
+__all__ = ["Axis", "Chart", "Line", "Mark", "drawing", "figure"]
 
 _WIDTH, _HEIGHT = 340.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 12.0, 10.0, 40.0
@@ -94,12 +94,17 @@ class Chart:
     anchor: str = field(default="chart")
     """an id that no other chart of the page has"""
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _WIDTH, _HEIGHT
+
 
 def figure(chart: Chart, numbers: Markup | None = None, note: str = "") -> Markup:
     """The picture with its heading, its legend and, folded away, its numbers."""
     parts: list[Markup] = [
         element("figcaption", element("strong", chart.title), *([f" {note}"] if note else [])),
-        _svg(chart),
+        drawing(chart),
         _legend(chart),
     ]
     if numbers is not None:
@@ -107,7 +112,11 @@ def figure(chart: Chart, numbers: Markup | None = None, note: str = "") -> Marku
     return element("figure", *parts)
 
 
-def _svg(chart: Chart) -> Markup:
+def drawing(chart: Chart, **place: str) -> Markup:
+    """The picture alone.
+
+    :param place: attributes of its frame, such as ``x`` and ``width`` inside a larger picture.
+    """
     title, description = f"{chart.anchor}-title", f"{chart.anchor}-desc"
     return element(
         "svg",
@@ -119,6 +128,7 @@ def _svg(chart: Chart) -> Markup:
         viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
         role="img",
         aria_labelledby=f"{title} {description}",
+        **place,
     )
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from hbgl.report.charts import Axis
 from hbgl.report.markup import Markup, element
 
-__all__ = ["Interval", "Intervals", "interval_figure"]
+__all__ = ["Interval", "Intervals", "interval_drawing", "interval_figure"]
 
 _WIDTH, _ROW = 340.0, 24.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 14.0, 8.0, 38.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 18.0, 8.0, 38.0
 _LONGEST_NAME = 17
 
 
@@ -44,25 +44,35 @@ class Intervals:
     anchor: str
     """an id that no other chart of the page has"""
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _WIDTH, _TOP + _ROW * len(self.rows) + _BOTTOM
+
 
 def interval_figure(chart: Intervals, note: str = "") -> Markup:
     """The picture with its heading."""
     heading = [element("strong", chart.title), *([f" {note}"] if note else [])]
-    return element("figure", element("figcaption", *heading), _svg(chart))
+    return element("figure", element("figcaption", *heading), interval_drawing(chart))
 
 
-def _svg(chart: Intervals) -> Markup:
+def interval_drawing(chart: Intervals, **place: str) -> Markup:
+    """The picture alone.
+
+    :param place: attributes of its frame, such as ``x`` and ``width`` inside a larger picture.
+    """
     title, description = f"{chart.anchor}-title", f"{chart.anchor}-desc"
-    height = _TOP + _ROW * len(chart.rows) + _BOTTOM
+    width, height = chart.size
     return element(
         "svg",
         element("title", chart.title, id=title),
         element("desc", chart.description, id=description),
         *_scale(chart, height),
         *(shape for place, row in enumerate(chart.rows) for shape in _row(chart, row, place)),
-        viewBox=f"0 0 {_WIDTH:g} {height:g}",
+        viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_labelledby=f"{title} {description}",
+        **place,
     )
 
 
