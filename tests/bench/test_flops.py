@@ -88,14 +88,16 @@ def test_training_as_torch_counts_it(batch: Batch) -> None:
 
 def test_prediction_as_torch_counts_it(batch: Batch) -> None:
     """The sums again, but for the last level's, which nobody needs; u_1 and u_2 do not see the m
-    beside them, in the first of the two layers.
+    beside them, in the first of the two layers. m_1, which goes along with the text, is hidden from
+    9 tokens in the first layer, and in both from later levels: 2 and 1 positions of each.
     """
     model, decide = hbgl(), decider()
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         model.predict(batch, decide)
     last = TAXONOMY.level_slice(TAXONOMY.depth)
     sums = 4 * 2 * 16 * last.start
-    assert counted(counter) - sums - hidden(2) // 2 == needed("hbgl", training=False)
+    unseen = hidden(2) // 2 + hidden(9 + 2 * (2 + 1)) // 2
+    assert counted(counter) - sums - unseen == needed("hbgl", training=False)
 
 
 def test_flat_prediction_as_torch_counts_it(batch: Batch) -> None:
