@@ -58,6 +58,15 @@ class TwoStreamEncoder(nn.Module):
         of_layers = {one for layer in layers for one in layer}
         return [[one for one in self.model.parameters() if one not in of_layers], *layers]
 
+    def set_dropout(self, attention: float, hidden: float | None) -> None:
+        """Dropout inside attention and of hidden states (None: the backbone's own) in training."""
+        for layer in self.parts.layers:
+            layer.attention_dropout.p = attention
+        if hidden is not None:
+            self.parts.embedding_dropout.p = hidden
+            for layer in self.parts.layers:
+                layer.hidden_dropout.p = hidden
+
     def look_up(self, ids: torch.Tensor, special: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of texts [B, N] -> [B, N, d] and of special tokens -> [S, d].
 
@@ -66,6 +75,12 @@ class TwoStreamEncoder(nn.Module):
         together = torch.cat([ids.flatten(), ids.new_tensor(special)])
         vectors = self.parts.word_embeddings(together)
         return vectors[: ids.numel()].view(*ids.shape, -1), vectors[ids.numel() :]
+
+    def special_words(self, ids: list[int]) -> torch.Tensor:
+        """Word embeddings of special tokens, [S, d]."""
+        place = self.parts.word_embeddings.weight.device
+        vectors: torch.Tensor = self.parts.word_embeddings(torch.tensor(ids, device=place))
+        return vectors
 
     def encode_text(self, words: torch.Tensor, lengths: torch.Tensor) -> TextMemory:
         """Run the text stream: [B, N, d] word embeddings, [B] lengths -> each layer's keys, values.

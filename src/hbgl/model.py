@@ -63,6 +63,11 @@ class HBGL(nn.Module):
         room = self.encoder.parts.max_positions - self.levels
         return min(self.settings.max_length or room, room)
 
+    @property
+    def special_ids(self) -> list[int]:
+        """Tokens that are looked up beside those of the texts."""
+        return [self.mask_id, self.sep_id, self.pad_id]
+
     def label_parameters(self) -> list[nn.Parameter]:
         """The parameters that belong to labels: they may learn at a rate of their own."""
         return [self.label_vectors] + ([] if self.label_bias is None else [self.label_bias])
@@ -190,8 +195,7 @@ class HBGL(nn.Module):
                 weights = weights[columns]
                 bias = None if bias is None else bias[columns]
             elif self.sep_class:
-                sep = self.encoder.parts.word_embeddings.weight[self.sep_id]
-                weights = torch.cat([weights, sep[None]])
+                weights = torch.cat([weights, self.encoder.special_words([self.sep_id])])
             return functional.linear(states, weights, bias)
 
     def level_input(self, labels: torch.Tensor, level: int, sep: torch.Tensor) -> torch.Tensor:

@@ -99,6 +99,11 @@ class Seq2Seq(nn.Module):
         room = self.encoder.parts.max_positions - self.most_labels
         return min(self.settings.max_length or room, room)
 
+    @property
+    def special_ids(self) -> list[int]:
+        """Tokens that are looked up beside those of the texts."""
+        return [self.mask_id, self.sep_id, self.pad_id]
+
     def label_parameters(self) -> list[nn.Parameter]:
         """The parameters that belong to labels: they may learn at a rate of their own."""
         return [self.label_vectors] + ([] if self.label_bias is None else [self.label_bias])
