@@ -87,32 +87,32 @@ class TwoStreamEncoder(nn.Module):
 
         In the last layer only keys and values are computed; the rest of it is seen by nobody.
         """
-        hidden, visible = self._embed_text(words, lengths)
-        bias = self._text_bias(words.shape[1], visible)
-        known = self._known_lengths(lengths)
+        hidden, visible = self.embed_text(words, lengths)
+        bias = self.text_bias(words.shape[1], visible)
+        known = self.known_lengths(lengths)
         layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
             layers.append(self._text_key_value(layer, hidden))
             attended = self._attend(layer, hidden, layers[-1], bias, known)
-            hidden = self._finish(layer, hidden, attended)
+            hidden = self.finish(layer, hidden, attended)
         layers.append(self._text_key_value(self.parts.layers[-1], hidden))
         return TextMemory(layers, lengths, visible)
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
-        hidden, visible = self._embed_text(words, lengths)
-        bias = self._text_bias(words.shape[1], visible)
-        known = self._known_lengths(lengths)
+        hidden, visible = self.embed_text(words, lengths)
+        bias = self.text_bias(words.shape[1], visible)
+        known = self.known_lengths(lengths)
         for layer in self.parts.layers[:-1]:
             key_value = self._text_key_value(layer, hidden)
             attended = self._attend(layer, hidden, key_value, bias, known)
-            hidden = self._finish(layer, hidden, attended)
+            hidden = self.finish(layer, hidden, attended)
         layer = self.parts.layers[-1]
         key_value = self._text_key_value(layer, hidden)
         first = hidden[:, :1]
         first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
         attended = self._attend(layer, first, key_value, first_bias)
-        return self._finish(layer, first, attended)[:, 0]
+        return self.finish(layer, first, attended)[:, 0]
 
     def encode_labels(
         self,
@@ -121,7 +121,7 @@ class TwoStreamEncoder(nn.Module):
         offsets: torch.Tensor,
         mask: torch.Tensor,
         past: list[KeyValue] | None = None,
-        last_only: bool = False,
+        asked: int | None = None,
     ) -> tuple[torch.Tensor, list[KeyValue]]:
         """Run the label stream over an encoded text.
 
@@ -129,13 +129,15 @@ class TwoStreamEncoder(nn.Module):
         :param offsets: [S] positions counted from the end of the text: h - 1 for level h.
         :param mask: [S, P + S] who sees whom among the P cached and S new label positions.
         :param past: each layer's keys and values of the P label positions already there.
-        :param last_only: the last layer computes only the state of the last position.
-        :returns: [B, S, d] last states, or [B, 1, d] the last one's, and each layer's keys and
-            values of all P + S positions.
+        :param asked: the last layer computes the states of only so many last positions.
+        :returns: [B, S, d] last states, or [B, asked, d] of the last positions, and each layer's
+            keys and values of all P + S positions.
         """
-        positions = memory.lengths[:, None] + offsets[None, :]
-        hidden = self._embed(vectors, positions, segment=1)
-        bias = self._label_bias(memory, positions, mask, past)
+        hidden, positions = self.embed_labels(vectors, memory.lengths, offsets)
+        before = 0 if past is None else past[0][0].shape[2]
+        bias = self.label_bias(
+            memory.lengths, memory.visible, memory.width, positions, mask, before
+        )
         cache: list[KeyValue] = []
         for number, layer in enumerate(self.parts.layers):
             key, value = self._key_value(layer, hidden)
@@ -143,12 +145,12 @@ class TwoStreamEncoder(nn.Module):
                 key = torch.cat([past[number][0], key], dim=2)
                 value = torch.cat([past[number][1], value], dim=2)
             cache.append((key, value))
-            if last_only and number == len(self.parts.layers) - 1:
-                hidden, bias = hidden[:, -1:], bias[:, :, -1:]
-            query = self._split(layer.query(hidden))
+            if asked is not None and number == len(self.parts.layers) - 1:
+                hidden, bias = hidden[:, -asked:], bias[:, :, -asked:]
+            query = self.split_heads(layer.query(hidden))
             chance = layer.attention_dropout.p if self.training else 0.0
             mixed = attend_both(query, memory.layers[number], cache[-1], bias, chance)
-            hidden = self._finish(layer, hidden, self._joined(layer, mixed))
+            hidden = self.finish(layer, hidden, self.joined(layer, mixed))
         return hidden, cache
 
     def encode_next(
@@ -171,7 +173,7 @@ class TwoStreamEncoder(nn.Module):
         device = masked.device
         offsets = torch.arange(max(step - 1, 0), step + 1, device=device)
         states, cache = self.encode_labels(
-            memory, inputs, offsets, label_step_mask(step + 1, device), past, last_only=True
+            memory, inputs, offsets, label_step_mask(step + 1, device), past, asked=1
         )
         # [MASK] is nobody's past.
         return states[:, -1], [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache]
@@ -191,14 +193,22 @@ class TwoStreamEncoder(nn.Module):
             embedded = embedded.to(torch.get_autocast_dtype(device))
         return dropout(embedded, parts.embedding_dropout.p, training=self.training)
 
-    def _embed_text(
+    def embed_labels(
+        self, vectors: torch.Tensor, lengths: torch.Tensor, offsets: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Label vectors [B, S, d] ``offsets`` [S] after the text's end, and their positions."""
+        positions = lengths[:, None] + offsets[None, :]
+        return self._embed(vectors, positions, segment=1), positions
+
+    def embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The first hidden states of a text [B, N, d], and which positions are real, as a mask."""
         positions = torch.arange(words.shape[1], device=words.device)[None, :]
         hidden = self._embed(words, positions, segment=0)
         return hidden, text_mask(lengths, words.shape[1])
 
-    def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
+    def text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
         """The attention mask of text among text: boolean [B, 1, 1, N], MPNet [B, H, N, N] float."""
         mask = None if visible is None else visible[:, None, None, :]
         if self.parts.relative_bias is None:
@@ -209,40 +219,40 @@ class TwoStreamEncoder(nn.Module):
         bias = relative.permute(2, 0, 1)[None]
         return bias if mask is None else bias.masked_fill(~mask, float("-inf"))
 
-    def _label_bias(
+    def label_bias(
         self,
-        memory: TextMemory,
+        lengths: torch.Tensor,
+        visible: torch.Tensor | None,
+        width: int,
         positions: torch.Tensor,
         mask: torch.Tensor,
-        past: list[KeyValue] | None,
+        past_count: int = 0,
     ) -> torch.Tensor:
         """The attention mask of labels over text and labels, [B or 1, 1 or H, S, N + P + S]."""
         batch, new = positions.shape
-        past_count = 0 if past is None else past[0][0].shape[2]
-        visible = memory.visible
         if visible is None:
-            visible = mask.new_ones(1, memory.width)
+            visible = mask.new_ones(1, width)
         text_part = visible[:, None, None, :].expand(-1, 1, new, -1)
         label_part = mask[None, None].expand(text_part.shape[0], 1, -1, -1)
         together = torch.cat([text_part, label_part], dim=3)
         if self.parts.relative_bias is None:
             return together
-        text_places = torch.arange(memory.width, device=positions.device).expand(batch, -1)
+        text_places = torch.arange(width, device=positions.device).expand(batch, -1)
         # Cached positions are u_1..u_P: they follow the text one by one.
-        past_places = memory.lengths[:, None] + torch.arange(past_count, device=positions.device)
+        past_places = lengths[:, None] + torch.arange(past_count, device=positions.device)
         keys = torch.cat([text_places, past_places, positions], dim=1)
         relative = self.parts.relative_bias(keys[:, None, :] - positions[:, :, None])
         return relative.permute(0, 3, 1, 2).masked_fill(~together, float("-inf"))
 
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
-        return self._split(layer.key(hidden)), self._split(layer.value(hidden))
+        return self.split_heads(layer.key(hidden)), self.split_heads(layer.value(hidden))
 
     def _text_key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         """Laid out once as every later product wants them."""
         key, value = self._key_value(layer, hidden)
         return key.contiguous(), value.contiguous()
 
-    def _known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
+    def known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
         """Text lengths as numbers, where nothing but padding limits who sees whom, on a CPU."""
         if lengths.device.type != "cpu" or self.parts.relative_bias is not None:
             return None
@@ -258,11 +268,11 @@ class TwoStreamEncoder(nn.Module):
         lengths: list[int] | None = None,
     ) -> torch.Tensor:
         """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
-        query = self._split(layer.query(queries))
+        query = self.split_heads(layer.query(queries))
         chance = layer.attention_dropout.p if self.training else 0.0
-        return self._joined(layer, attend(query, *key_value, bias, chance, lengths))
+        return self.joined(layer, attend(query, *key_value, bias, chance, lengths))
 
-    def _joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
+    def joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
         """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
         batch, heads, places, width = mixed.shape
         output: torch.Tensor = layer.attention_output(
@@ -270,7 +280,7 @@ class TwoStreamEncoder(nn.Module):
         )
         return output
 
-    def _finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+    def finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """Residual and feed-forward of one layer."""
         chance = layer.hidden_dropout.p
         attended = dropout(attended, chance, training=self.training)
@@ -280,7 +290,7 @@ class TwoStreamEncoder(nn.Module):
         finished: torch.Tensor = layer.output_norm(hidden + fed)
         return finished
 
-    def _split(self, projected: torch.Tensor) -> torch.Tensor:
+    def split_heads(self, projected: torch.Tensor) -> torch.Tensor:
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)

@@ -52,19 +52,19 @@ class _TextEncoder(TwoStreamEncoder):
         super().__init__(model)
         self.fused = fused
 
-    def _embed_text(
+    def embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         positions = torch.arange(words.shape[1])[None, :]
         return self._embed(words, positions, segment=0), positions < lengths[:, None]
 
-    def _text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
-        bias = super()._text_bias(width, visible)
+    def text_bias(self, width: int, visible: torch.Tensor | None) -> torch.Tensor | None:
+        bias = super().text_bias(width, visible)
         if bias is None or bias.is_floating_point():
             return bias
         return torch.zeros(bias.shape).masked_fill(~bias, float("-inf"))
 
-    def _known_lengths(self, lengths: torch.Tensor) -> None:
+    def known_lengths(self, lengths: torch.Tensor) -> None:
         """Not while a graph is written."""
 
     def _attend(
@@ -75,14 +75,14 @@ class _TextEncoder(TwoStreamEncoder):
         bias: torch.Tensor | None,
         lengths: list[int] | None = None,
     ) -> torch.Tensor:
-        query = self._split(layer.query(queries))
+        query = self.split_heads(layer.query(queries))
         key, value = key_value
         if self.fused:
             mixed = functional.scaled_dot_product_attention(query, key, value, bias)
         else:
             scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
             mixed = torch.softmax(scores if bias is None else scores + bias, dim=-1) @ value
-        return self._joined(layer, mixed)
+        return self.joined(layer, mixed)
 
 
 class _TextGraph(nn.Module):
@@ -131,9 +131,9 @@ class _StepGraph(nn.Module):
             grown += [key[:, :, :-1], value[:, :, :-1]]
             if number == layers - 1:  # of the last layer only m_h is read
                 hidden, bias = hidden[:, -1:], bias[:, :, -1:]
-            query = encoder._split(layer.query(hidden))
+            query = encoder.split_heads(layer.query(hidden))
             mixed = attend_both(query, text[number], (key, value), bias, 0.0)
-            hidden = encoder._finish(layer, hidden, encoder._joined(layer, mixed))
+            hidden = encoder.finish(layer, hidden, encoder.joined(layer, mixed))
         state = hidden[:, -1]
         return state if self.transform is None else self.transform(state), *grown
 
