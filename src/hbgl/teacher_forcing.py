@@ -52,7 +52,7 @@ def states_with_text(
 
     def apart(projected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Of both -> of text [B, H, N, k], laid out for its products, and of labels."""
-        of_text, of_labels = projected.split(rows)
+        of_text, of_labels = torch.split(projected, rows)
         return (
             encoder.split_heads(of_text.view(batch, width, size)).contiguous(),
             encoder.split_heads(of_labels.view(batch, new, size)),
@@ -70,7 +70,7 @@ def states_with_text(
         mixed = [one.transpose(1, 2).reshape(-1, size) for one in (of_text, of_labels)]
         hidden = encoder.finish(layer, hidden, layer.attention_output(torch.cat(mixed)))
     key, value = apart(last.key(hidden)), apart(last.value(hidden))
-    labels = hidden.split(rows)[1].view(batch, new, size)[:, -asked:]
+    labels = torch.split(hidden, rows)[1].view(batch, new, size)[:, -asked:]
     chance = last.attention_dropout.p if encoder.training else 0.0
     query_of_labels = encoder.split_heads(last.query(labels))
     mixed_labels = attend_both(
