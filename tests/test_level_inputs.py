@@ -14,6 +14,7 @@ from hbgl.level_inputs import labels_handed_down, level_vector
 from hbgl.model import HBGL
 from hbgl.precision import autocast
 from hbgl.settings import ModelSettings, Rule
+from hbgl.teacher_forcing import states_after_text
 from tests.long_sequence import long_states
 from tests.small_corpus import deciding
 from tests.test_model import DOCUMENTS, batch_of, gold_of, hbgl
@@ -136,7 +137,7 @@ def test_own_inputs_are_those_that_the_states_predict(kind: str) -> None:
     memory = method.encoder.encode_text(
         method.encoder.parts.word_embeddings(batch.ids), batch.lengths
     )
-    expected = method._states_after(memory, torch.stack(known, dim=1), mask)
+    expected = states_after_text(method.encoder, memory, torch.stack(known, dim=1), mask)
     torch.testing.assert_close(own, expected, atol=1e-5, rtol=1e-5)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -496,14 +497,19 @@ def test_a_new_run_forgets_the_checkpoints_of_another(tmp_path: Path) -> None:
 
 
 class Followed(Listener):
-    """Keeps the weights after each step, to average them by hand."""
+    """Keeps the weights after each step over ``corpus``, to average them by hand."""
 
-    def __init__(self, method: HBGL) -> None:
+    def __init__(self, method: HBGL, corpus: LabelledTexts) -> None:
         self.method = method
+        self.words = method.encoder.parts.word_embeddings.weight.detach().clone()
+        self.used = np.union1d(corpus.texts.ids, method.special_ids)
         self.steps: list[Weights] = []
 
     def stepped(self, event: Stepped) -> None:
-        self.steps.append(weights_of(self.method))
+        weights = weights_of(self.method)
+        name = next(one for one in weights if one.endswith("word_embeddings.weight"))
+        self.words[self.used] = weights[name]  # a step has only the rows that it trains
+        self.steps.append({**weights, name: self.words.clone()})
 
 
 def averaged(steps: list[Weights], decay: float) -> Weights:
@@ -521,8 +527,8 @@ def test_the_average_takes_the_place_of_the_weights(with_dev: bool, tmp_path: Pa
     settings = dataclasses.replace(SETTINGS, weight_average=0.3, evaluate_every=2)
     plain, method = hbgl(), hbgl()
     dev = corpus_of(8, 1) if with_dev else None
-    fit(plain, corpus_of(12), None, SETTINGS, listener=(raw := Followed(plain)))
-    folder, seen = TrainingFolder(tmp_path), Followed(method)
+    fit(plain, corpus_of(12), None, SETTINGS, listener=(raw := Followed(plain, corpus_of(12))))
+    folder, seen = TrainingFolder(tmp_path), Followed(method, corpus_of(12))
     result = fit(method, corpus_of(12), dev, settings, folder=folder, listener=seen)
     for ours, theirs in zip(seen.steps, raw.steps, strict=True):
         assert_equal_bits(ours, theirs)
@@ -550,7 +556,7 @@ def test_dev_scores_are_those_of_the_average() -> None:
             found.append(weights_of(method))
 
     settings = dataclasses.replace(SETTINGS, weight_average=0.9, evaluate_every=3)
-    heard = Look(method)
+    heard = Look(method, corpus_of(12))
     fit(method, corpus_of(12), corpus_of(8, 1), settings, listener=heard)
     assert len(found) == 3
     for number, weights in enumerate(found, start=1):

@@ -123,7 +123,7 @@ def test_the_guest_is_hidden_by_a_mask_where_attention_does_not_hide_it(
         decider = deciding(taxonomy=method.taxonomy)
         expected = method.predict(batch, decider)
         with monkeypatch.context() as patch:
-            patch.setattr("hbgl.encoder.TwoStreamEncoder._known_lengths", lambda *_: None)
+            patch.setattr("hbgl.encoder.TwoStreamEncoder.known_lengths", lambda *_: None)
             found = method.predict(batch, decider)
         torch.testing.assert_close(found.scores, expected.scores, atol=1e-5, rtol=1e-5)
 

@@ -26,5 +26,7 @@ def dropout(values: torch.Tensor, chance: float, *, training: bool) -> torch.Ten
     drawn = torch.empty(-(-count // 4), dtype=torch.int64).random_(_LOWEST, None)
     bits = drawn.view(torch.int16)[:count].view(values.shape)
     kept = round((1.0 - chance) * _DRAWS)
-    scale = (bits < kept - _DRAWS // 2).to(values.dtype).mul_(_DRAWS / kept)
+    # Compared straight into the format of the values: booleans are slow to turn into numbers.
+    scale = torch.empty(values.shape, dtype=values.dtype)
+    torch.lt(bits, kept - _DRAWS // 2, out=scale).mul_(_DRAWS / kept)
     return values * scale

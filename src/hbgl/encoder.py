@@ -11,8 +11,6 @@ in which they run.
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 from torch import nn
 
@@ -24,8 +22,9 @@ from hbgl.text_memory import (
     TextMemory,
     TextPiece,
     cut_into_passes,
-    label_biases,
-    text_bias,
+    label_attention_biases,
+    last_queries,
+    text_attention_bias,
     with_guest,
     without_guest,
 )
@@ -44,11 +43,20 @@ class TwoStreamEncoder(nn.Module):
     def parameters_by_depth(self) -> list[list[nn.Parameter]]:
         """Those of the embeddings (and of all that no layer has to itself), then of each layer."""
         layers = [
-            list(dict.fromkeys(one for part in _modules(layer) for one in part.parameters()))
+            list(dict.fromkeys(one for part in layer.modules() for one in part.parameters()))
             for layer in self.parts.layers
         ]
         of_layers = {one for layer in layers for one in layer}
         return [[one for one in self.model.parameters() if one not in of_layers], *layers]
+
+    def set_dropout(self, attention: float, hidden: float | None) -> None:
+        """Dropout inside attention and of hidden states (None: the backbone's own) in training."""
+        for layer in self.parts.layers:
+            layer.attention_dropout.p = attention
+        if hidden is not None:
+            self.parts.embedding_dropout.p = hidden
+            for layer in self.parts.layers:
+                layer.hidden_dropout.p = hidden
 
     def look_up(self, ids: torch.Tensor, special: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of texts [B, N] -> [B, N, d] and of special tokens -> [S, d].
@@ -58,6 +66,12 @@ class TwoStreamEncoder(nn.Module):
         together = torch.cat([ids.flatten(), ids.new_tensor(special)])
         vectors = self.parts.word_embeddings(together)
         return vectors[: ids.numel()].view(*ids.shape, -1), vectors[ids.numel() :]
+
+    def special_words(self, ids: list[int]) -> torch.Tensor:
+        """Word embeddings of special tokens, [S, d]."""
+        place = self.parts.word_embeddings.weight.device
+        vectors: torch.Tensor = self.parts.word_embeddings(torch.tensor(ids, device=place))
+        return vectors
 
     def encode_text(self, words: torch.Tensor, lengths: torch.Tensor) -> TextMemory:
         """Run the text stream: [B, N, d] word embeddings, [B] lengths -> each layer's keys, values.
@@ -77,8 +91,7 @@ class TwoStreamEncoder(nn.Module):
         if self.parts.relative_bias is not None:  # the guest's place differs from text to text
             memory = self.encode_text(words, lengths)
             return memory, self.encode_next(memory, 0, None, masked, None)[0]
-        memory, state = self._read(words, lengths, masked, asks=True)
-        return memory, state
+        return self._read(words, lengths, masked, asks=True)
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
@@ -96,7 +109,7 @@ class TwoStreamEncoder(nn.Module):
         states: list[torch.Tensor] = []
         for rows, width in self._passes(lengths, words.shape[1]):
             own = lengths[rows]
-            hidden, visible = self._embed_text(words[rows, :width], own)
+            hidden, visible = self.embed_text(words[rows, :width], own)
             if guest is not None:
                 first = self._embed(guest[rows], own[:, None], segment=1)
                 hidden, visible = with_guest(hidden, visible, first)
@@ -115,13 +128,13 @@ class TwoStreamEncoder(nn.Module):
         asks: bool,
     ) -> tuple[list[KeyValue], torch.Tensor]:
         """Layer by layer: the text's keys and values, and the last state of position 0 if asked."""
-        known = self._known_lengths(lengths + int(guest))
-        bias = self._text_bias(hidden.shape[1], visible, guest and known is None)
+        known = self.known_lengths(lengths + int(guest))
+        bias = self.text_bias(hidden.shape[1], visible, guest and known is None)
         layers: list[KeyValue] = []
         for layer in self.parts.layers[:-1]:
             layers.append(self._text_key_value(layer, hidden))
             attended = self._attend(layer, hidden, layers[-1], bias, known, guest)
-            hidden = self._finish(layer, hidden, attended)
+            hidden = self.finish(layer, hidden, attended)
         layer = self.parts.layers[-1]
         layers.append(self._text_key_value(layer, hidden))
         state = hidden.new_empty(len(hidden), 0)
@@ -129,7 +142,7 @@ class TwoStreamEncoder(nn.Module):
             first = hidden[:, :1].contiguous()
             first_bias = bias if bias is None or bias.shape[2] == 1 else bias[:, :, :1]
             attended = self._attend(layer, first, layers[-1], first_bias, known)
-            state = self._finish(layer, first, attended)[:, 0]
+            state = self.finish(layer, first, attended)[:, 0]
         return layers, state
 
     def encode_labels(
@@ -139,7 +152,7 @@ class TwoStreamEncoder(nn.Module):
         offsets: torch.Tensor,
         mask: torch.Tensor,
         past: list[KeyValue] | None = None,
-        last_only: bool = False,
+        asked: int | None = None,
     ) -> tuple[torch.Tensor, list[KeyValue]]:
         """Run the label stream over an encoded text.
 
@@ -147,13 +160,15 @@ class TwoStreamEncoder(nn.Module):
         :param offsets: [S] positions counted from the end of the text: h - 1 for level h.
         :param mask: [S, P + S] who sees whom among the P cached and S new label positions.
         :param past: each layer's keys and values of the P label positions already there.
-        :param last_only: the last layer computes only the state of the last position.
-        :returns: [B, S, d] last states, or [B, 1, d] the last one's, and each layer's keys and
-            values of all P + S positions.
+        :param asked: the last layer computes the states of only so many last positions.
+        :returns: [B, S, d] last states, or [B, asked, d] of the last positions, and each layer's
+            keys and values of all P + S positions.
         """
-        positions = memory.lengths[:, None] + offsets[None, :]
-        hidden = self._embed(vectors, positions, segment=1)
-        biases = [label_biases(self.parts, piece, positions, mask) for piece in memory.pieces]
+        hidden, positions = self.embed_labels(vectors, memory.lengths, offsets)
+        biases = [
+            self.label_biases(piece.visible, piece.width, positions[piece.rows], mask)
+            for piece in memory.pieces
+        ]
         cache: list[KeyValue] = []
         for number, layer in enumerate(self.parts.layers):
             key, value = self._key_value(layer, hidden)
@@ -161,10 +176,10 @@ class TwoStreamEncoder(nn.Module):
                 key = torch.cat([past[number][0], key], dim=2)
                 value = torch.cat([past[number][1], value], dim=2)
             cache.append((key, value))
-            if last_only and number == len(self.parts.layers) - 1:
-                hidden = hidden[:, -1:].contiguous()
-                biases = [(_last_query(one), other[:, :, -1:]) for one, other in biases]
-            query = self._split(layer.query(hidden))
+            if asked is not None and number == len(self.parts.layers) - 1:
+                hidden = hidden[:, -asked:].contiguous()
+                biases = [last_queries(*both, asked) for both in biases]
+            query = self.split_heads(layer.query(hidden))
             chance = layer.attention_dropout.p if self.training else 0.0
             mixed = [
                 attend_both(
@@ -177,7 +192,7 @@ class TwoStreamEncoder(nn.Module):
                 for piece, bias in zip(memory.pieces, biases, strict=True)
             ]
             joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
-            hidden = self._finish(layer, hidden, self._joined(layer, joined))
+            hidden = self.finish(layer, hidden, self.joined(layer, joined))
         return hidden, cache
 
     def encode_next(
@@ -200,7 +215,7 @@ class TwoStreamEncoder(nn.Module):
         device = masked.device
         offsets = torch.arange(max(step - 1, 0), step + 1, device=device)
         states, cache = self.encode_labels(
-            memory, inputs, offsets, label_step_mask(step + 1, device), past, last_only=True
+            memory, inputs, offsets, label_step_mask(step + 1, device), past, asked=1
         )
         # [MASK] is nobody's past.
         return states[:, -1], [(key[:, :, :-1], value[:, :, :-1]) for key, value in cache]
@@ -220,20 +235,35 @@ class TwoStreamEncoder(nn.Module):
             embedded = embedded.to(torch.get_autocast_dtype(device))
         return dropout(embedded, parts.embedding_dropout.p, training=self.training)
 
-    def _embed_text(
+    def embed_labels(
+        self, vectors: torch.Tensor, lengths: torch.Tensor, offsets: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Label vectors [B, S, d] ``offsets`` [S] after the text's end, and their positions."""
+        positions = lengths[:, None] + offsets[None, :]
+        return self._embed(vectors, positions, segment=1), positions
+
+    def embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The first hidden states of a text [B, N, d], and which positions are real, as a mask."""
         positions = torch.arange(words.shape[1], device=words.device)[None, :]
         hidden = self._embed(words, positions, segment=0)
         return hidden, text_mask(lengths, words.shape[1])
 
-    def _text_bias(
-        self, width: int, visible: torch.Tensor | None, hide_first: bool
+    def text_bias(
+        self, width: int, visible: torch.Tensor | None, hide_first: bool = False
     ) -> torch.Tensor | None:
-        return text_bias(self.parts, width, visible, hide_first)
+        """The attention mask of text among text; see :func:`text_attention_bias`."""
+        return text_attention_bias(self.parts, width, visible, hide_first)
+
+    def label_biases(
+        self, visible: torch.Tensor | None, width: int, positions: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor | None, torch.Tensor]:
+        """The attention masks of labels; see :func:`label_attention_biases`."""
+        return label_attention_biases(self.parts, visible, width, positions, mask)
 
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
-        return self._split(layer.key(hidden)), self._split(layer.value(hidden))
+        return self.split_heads(layer.key(hidden)), self.split_heads(layer.value(hidden))
 
     def _text_key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         """Laid out once as every later product wants them."""
@@ -243,7 +273,7 @@ class TwoStreamEncoder(nn.Module):
     def _passes(self, lengths: torch.Tensor, width: int) -> list[tuple[slice, int]]:
         return cut_into_passes(lengths, width)
 
-    def _known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
+    def known_lengths(self, lengths: torch.Tensor) -> list[int] | None:
         """Text lengths as numbers, where nothing but padding limits who sees whom, on a CPU."""
         if lengths.device.type != "cpu" or self.parts.relative_bias is not None:
             return None
@@ -260,11 +290,11 @@ class TwoStreamEncoder(nn.Module):
         guest: bool = False,
     ) -> torch.Tensor:
         """Attention output before the residual: queries [B, S, d] -> [B, S, d]."""
-        query = self._split(layer.query(queries))
+        query = self.split_heads(layer.query(queries))
         chance = layer.attention_dropout.p if self.training else 0.0
-        return self._joined(layer, attend(query, *key_value, bias, chance, lengths, guest))
+        return self.joined(layer, attend(query, *key_value, bias, chance, lengths, guest))
 
-    def _joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
+    def joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
         """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
         batch, heads, places, width = mixed.shape
         output: torch.Tensor = layer.attention_output(
@@ -272,7 +302,7 @@ class TwoStreamEncoder(nn.Module):
         )
         return output
 
-    def _finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+    def finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """Residual and feed-forward of one layer."""
         chance = layer.hidden_dropout.p
         attended = dropout(attended, chance, training=self.training)
@@ -282,17 +312,7 @@ class TwoStreamEncoder(nn.Module):
         finished: torch.Tensor = layer.output_norm(hidden + fed)
         return finished
 
-    def _split(self, projected: torch.Tensor) -> torch.Tensor:
+    def split_heads(self, projected: torch.Tensor) -> torch.Tensor:
         """[B, S, d] -> [B, H, S, k]."""
         batch, places, _ = projected.shape
         return projected.view(batch, places, self.parts.heads, -1).transpose(1, 2)
-
-
-def _last_query(bias: torch.Tensor | None) -> torch.Tensor | None:
-    """That of the last position, of a bias [.., S, keys] or of one for all, [.., 1, keys]."""
-    return None if bias is None else bias[:, :, -1:]
-
-
-def _modules(layer: Layer) -> list[nn.Module]:
-    parts = (getattr(layer, field.name) for field in dataclasses.fields(layer))
-    return [part for part in parts if isinstance(part, nn.Module)]

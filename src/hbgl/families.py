@@ -8,7 +8,7 @@ is copied: every module named here is the Hugging Face model's own, weights incl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -34,6 +34,11 @@ class Layer:
     activation: Callable[[torch.Tensor], torch.Tensor]
     narrow: nn.Linear
     output_norm: nn.LayerNorm
+
+    def modules(self) -> list[nn.Module]:
+        """All of its modules."""
+        parts = (getattr(self, field.name) for field in fields(self))
+        return [part for part in parts if isinstance(part, nn.Module)]
 
 
 @dataclass(frozen=True, slots=True)

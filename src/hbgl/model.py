@@ -15,16 +15,16 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hbgl.attention import label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
-from hbgl.encoder import TextMemory, TwoStreamEncoder
+from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import BackboneError, UsageError
 from hbgl.level_inputs import labels_handed_down, level_vector
 from hbgl.losses import LabelLoss, TrueParents
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
+from hbgl.teacher_forcing import states_after_text, states_with_text
 
 __all__ = ["HBGL"]
 
@@ -63,6 +63,11 @@ class HBGL(nn.Module):
         room = self.encoder.parts.max_positions - self.levels
         return min(self.settings.max_length or room, room)
 
+    @property
+    def special_ids(self) -> list[int]:
+        """Tokens that are looked up beside those of the texts."""
+        return [self.mask_id, self.sep_id, self.pad_id]
+
     def label_parameters(self) -> list[nn.Parameter]:
         """The parameters that belong to labels: they may learn at a rate of their own."""
         return [self.label_vectors] + ([] if self.label_bias is None else [self.label_bias])
@@ -83,24 +88,14 @@ class HBGL(nn.Module):
     def training_states(self, batch: Batch) -> torch.Tensor:
         """States of the masked levels m_1 .. m_S under teacher forcing, [B, S, d]."""
         words, (mask, sep) = self.look_up(batch)
-        memory = self.encoder.encode_text(words, batch.lengths)
         known = self.teacher_inputs(_gold(batch), mask, sep)  # [B, S, d]
-        if self.training and self.own_share > 0:
-            # Not under no_grad: autocast would keep casts of the weights that learn nothing.
-            states = self._states_after(memory, known, mask).detach()
-            known = self._with_own_inputs(known, states, sep)
-        return self._states_after(memory, known, mask)
-
-    def _states_after(
-        self, memory: TextMemory, known: torch.Tensor, mask: torch.Tensor
-    ) -> torch.Tensor:
-        """States of m_1 .. m_S, [B, S, d], each after the level inputs ``known`` above it."""
-        device = known.device
-        vectors = torch.cat([known, mask.expand_as(known)], dim=1)
-        offsets = torch.arange(self.levels, device=device).repeat(2)
-        visible = label_training_mask(self.levels, device)
-        states, _ = self.encoder.encode_labels(memory, vectors, offsets, visible)
-        return states[:, self.levels :]
+        if not self.training or self.own_share == 0:
+            return states_with_text(self.encoder, words, batch.lengths, known, mask)
+        memory = self.encoder.encode_text(words, batch.lengths)
+        # Not under no_grad: autocast would keep casts of the weights that learn nothing.
+        states = states_after_text(self.encoder, memory, known, mask).detach()
+        known = self._with_own_inputs(known, states, sep)
+        return states_after_text(self.encoder, memory, known, mask)
 
     def look_up(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of the text [B, N, d], and of [MASK] and [SEP] [2, d]."""
@@ -190,8 +185,7 @@ class HBGL(nn.Module):
                 weights = weights[columns]
                 bias = None if bias is None else bias[columns]
             elif self.sep_class:
-                sep = self.encoder.parts.word_embeddings.weight[self.sep_id]
-                weights = torch.cat([weights, sep[None]])
+                weights = torch.cat([weights, self.encoder.special_words([self.sep_id])])
             return functional.linear(states, weights, bias)
 
     def level_input(self, labels: torch.Tensor, level: int, sep: torch.Tensor) -> torch.Tensor:

@@ -19,8 +19,9 @@ __all__ = [
     "TextMemory",
     "TextPiece",
     "cut_into_passes",
-    "label_biases",
-    "text_bias",
+    "label_attention_biases",
+    "last_queries",
+    "text_attention_bias",
     "without_guest",
 ]
 
@@ -71,7 +72,7 @@ def cut_into_passes(lengths: torch.Tensor, width: int) -> list[tuple[slice, int]
     return [*parts, (slice(start, len(lengths)), widest)]
 
 
-def text_bias(
+def text_attention_bias(
     parts: EncoderParts, width: int, visible: torch.Tensor | None, hide_first: bool
 ) -> torch.Tensor | None:
     """The attention mask of text among text: boolean [B, 1, 1, N], MPNet [B, H, N, N] float.
@@ -111,28 +112,41 @@ def without_guest(visible: torch.Tensor | None, hidden: torch.Tensor) -> torch.T
     return seen
 
 
-def label_biases(
-    parts: EncoderParts, piece: TextPiece, positions: torch.Tensor, mask: torch.Tensor
+def label_attention_biases(
+    parts: EncoderParts,
+    visible: torch.Tensor | None,
+    width: int,
+    positions: torch.Tensor,
+    mask: torch.Tensor,
 ) -> tuple[torch.Tensor | None, torch.Tensor]:
     """The attention masks of labels over text [B, 1, 1, N] and over labels [1, 1, S, P + S].
 
     With MPNet's bias [B, H, S, N] and [B, H, S, P + S], float.
 
-    :param positions: [B, S] of the whole batch's new label positions.
+    :param visible: [B, N] which text positions they see; None: all.
+    :param positions: [B, S] of the new label positions.
     :param mask: [S, P + S] who sees whom among labels.
     """
-    on_text = None if piece.visible is None else piece.visible[:, None, None, :]
+    on_text = None if visible is None else visible[:, None, None, :]
     on_labels = mask[None, None]
     if parts.relative_bias is None:
         return on_text, on_labels
-    new = positions[piece.rows]
-    places = torch.arange(piece.width, device=positions.device)
-    to_text = parts.relative_bias(places - new[:, :, None]).permute(0, 3, 1, 2)
+    own = positions[:, :, None]
+    places = torch.arange(width, device=positions.device)
+    to_text = parts.relative_bias(places - own).permute(0, 3, 1, 2)
     if on_text is not None:
         to_text = to_text.masked_fill(~on_text, float("-inf"))
     # What is cached, u_1 .. u_P, stands right before the new positions.
     past = mask.shape[1] - mask.shape[0]
-    before = new[:, :1] - past + torch.arange(past, device=positions.device)
-    keys = torch.cat([before, new], dim=1)[:, None, :]
-    to_labels = parts.relative_bias(keys - new[:, :, None]).permute(0, 3, 1, 2)
+    before = positions[:, :1] - past + torch.arange(past, device=positions.device)
+    keys = torch.cat([before, positions], dim=1)[:, None, :]
+    to_labels = parts.relative_bias(keys - own).permute(0, 3, 1, 2)
     return to_text, to_labels.masked_fill(~on_labels, float("-inf"))
+
+
+def last_queries(
+    on_text: torch.Tensor | None, on_labels: torch.Tensor, count: int
+) -> tuple[torch.Tensor | None, torch.Tensor]:
+    """Of both masks only the rows of the last ``count`` label positions."""
+    # A mask that is one row for all of them stays as it is.
+    return None if on_text is None else on_text[:, :, -count:], on_labels[:, :, -count:]

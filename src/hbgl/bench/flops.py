@@ -58,17 +58,15 @@ def needed_flops(
 ) -> int:
     """What texts of these lengths need; in the last layer only keys and values of the text.
 
-    ``hbgl``: D label positions in training are seen and D masked; a prediction takes one position
-    at level 1 and two at each later one. ``flat``: the one position of [CLS] in the last layer.
+    ``hbgl``: D masked label positions and D - 1 seen ones, all at once in training; a prediction
+    takes one at level 1 and two at each later one. ``flat``: [CLS] alone in the last layer.
     """
     forward = sum(_text(shape, n) for n in lengths)
     for n in lengths:
         if method == "flat":
             forward += shape.token() - shape.key_value() + shape.attention(1, n)
-        elif training:
-            forward += shape.layers * _training_labels(shape, n, levels)
         else:
-            forward += _prediction_labels(shape, n, levels)
+            forward += _label_positions(shape, n, levels)
         forward += 2 * shape.width * labels
     return forward * (_TRAINING if training else 1)
 
@@ -84,13 +82,7 @@ def _text(shape: EncoderShape, n: int) -> int:
     return whole + n * shape.key_value()
 
 
-def _training_labels(shape: EncoderShape, n: int, levels: int) -> int:
-    """u_h sees u_1..u_h, m_h sees u_1..u_{h-1} and itself: h keys each beside the text."""
-    seen = sum(n + level for level in range(1, levels + 1))
-    return 2 * levels * shape.token() + 2 * shape.attention(1, seen)
-
-
-def _prediction_labels(shape: EncoderShape, n: int, levels: int) -> int:
+def _label_positions(shape: EncoderShape, n: int, levels: int) -> int:
     """m_h sees h label positions, u_{h-1} sees h - 1; of u the last layer needs keys and values."""
     total = 0
     for level in range(1, levels + 1):

@@ -55,21 +55,21 @@ class _TextEncoder(TwoStreamEncoder):
     def _passes(self, lengths: torch.Tensor, width: int) -> list[tuple[slice, int]]:
         return [(slice(None), width)]
 
-    def _embed_text(
+    def embed_text(
         self, words: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         positions = torch.arange(words.shape[1])[None, :]
         return self._embed(words, positions, segment=0), positions < lengths[:, None]
 
-    def _text_bias(
-        self, width: int, visible: torch.Tensor | None, hide_first: bool
+    def text_bias(
+        self, width: int, visible: torch.Tensor | None, hide_first: bool = False
     ) -> torch.Tensor | None:
-        bias = super()._text_bias(width, visible, hide_first)
+        bias = super().text_bias(width, visible, hide_first)
         if bias is None or bias.is_floating_point():
             return bias
         return torch.zeros(bias.shape).masked_fill(~bias, float("-inf"))
 
-    def _known_lengths(self, lengths: torch.Tensor) -> None:
+    def known_lengths(self, lengths: torch.Tensor) -> None:
         """Not while a graph is written."""
 
     def _attend(
@@ -81,14 +81,14 @@ class _TextEncoder(TwoStreamEncoder):
         lengths: list[int] | None = None,
         guest: bool = False,
     ) -> torch.Tensor:
-        query = self._split(layer.query(queries))
+        query = self.split_heads(layer.query(queries))
         key, value = key_value
         if self.fused:
             mixed = functional.scaled_dot_product_attention(query, key, value, bias)
         else:
             scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
             mixed = torch.softmax(scores if bias is None else scores + bias, dim=-1) @ value
-        return self._joined(layer, mixed)
+        return self.joined(layer, mixed)
 
 
 class _TextGraph(nn.Module):
@@ -138,9 +138,9 @@ class _StepGraph(nn.Module):
             if number == layers - 1:  # of the last layer only m_h is read
                 hidden = hidden[:, -1:]
                 on_text, on_labels = on_text[:, :, -1:], on_labels[:, :, -1:]
-            query = encoder._split(layer.query(hidden))
+            query = encoder.split_heads(layer.query(hidden))
             mixed = attend_both(query, text[number], (key, value), on_text, on_labels, 0.0)
-            hidden = encoder._finish(layer, hidden, encoder._joined(layer, mixed))
+            hidden = encoder.finish(layer, hidden, encoder.joined(layer, mixed))
         state = hidden[:, -1]
         return state if self.transform is None else self.transform(state), *grown
 

@@ -46,6 +46,11 @@ class Multilabel(nn.Module):
         room = self.encoder.parts.max_positions
         return min(self.settings.max_length or room, room)
 
+    @property
+    def special_ids(self) -> list[int]:
+        """Tokens that are looked up beside those of the texts."""
+        return [self.pad_id]
+
     def label_parameters(self) -> list[nn.Parameter]:
         """The head."""
         return [self.head_weight, self.head_bias]

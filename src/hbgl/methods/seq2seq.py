@@ -18,7 +18,6 @@ from torch import nn
 from torch.nn import functional
 
 from hbgl.attending import KeyValue
-from hbgl.attention import label_training_mask
 from hbgl.backbones import Backbone
 from hbgl.batching import Batch
 from hbgl.decisions import Decider, Decoded
@@ -26,6 +25,7 @@ from hbgl.encoder import TwoStreamEncoder
 from hbgl.errors import BackboneError, UsageError
 from hbgl.settings import ModelSettings
 from hbgl.taxonomy import Taxonomy
+from hbgl.teacher_forcing import states_with_text
 
 __all__ = ["Generated", "LabelSequences", "Seq2Seq"]
 
@@ -99,6 +99,11 @@ class Seq2Seq(nn.Module):
         room = self.encoder.parts.max_positions - self.most_labels
         return min(self.settings.max_length or room, room)
 
+    @property
+    def special_ids(self) -> list[int]:
+        """Tokens that are looked up beside those of the texts."""
+        return [self.mask_id, self.sep_id, self.pad_id]
+
     def label_parameters(self) -> list[nn.Parameter]:
         """The parameters that belong to labels: they may learn at a rate of their own."""
         return [self.label_vectors] + ([] if self.label_bias is None else [self.label_bias])
@@ -128,16 +133,8 @@ class Seq2Seq(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """States of m_1 .. m_S under teacher forcing, [B, S, d]; and the [SEP] embedding [d]."""
         words, (mask, sep) = self.look_up(batch)
-        memory = self.encoder.encode_text(words, batch.lengths)
         known = self.teacher_inputs(sequences.classes, mask, sep)
-        places, device = known.shape[1], batch.ids.device
-        states, _ = self.encoder.encode_labels(
-            memory,
-            torch.cat([known, mask.expand_as(known)], dim=1),
-            torch.arange(places, device=device).repeat(2),
-            label_training_mask(places, device),
-        )
-        return states[:, places:], sep
+        return states_with_text(self.encoder, words, batch.lengths, known, mask), sep
 
     def look_up(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Word embeddings of the text [B, N, d], and of [MASK] and [SEP] [2, d]."""

@@ -43,6 +43,7 @@ from hbgl.precision import autocast
 from hbgl.settings import TrainingSettings
 from hbgl.training.checkpoints import Checkpoints
 from hbgl.training.events import Evaluated, Listener, Stepped, TrainingResult
+from hbgl.training.trained_words import TrainedWords
 from hbgl.weight_average import WeightAverage
 
 __all__ = ["fit", "start_accelerator"]
@@ -88,17 +89,21 @@ def fit(
     """
     if len(train) == 0:
         raise TrainingError("no training documents; give a corpus whose train split is not empty")
-    run = _Run(
-        method, train, dev, settings, folder, fingerprint or {}, accelerator or start_accelerator()
-    )
-    run.listener = listener or Listener()
-    if resume:
-        run.restore()
-    else:
-        run.checkpoints.forget()
-    if run.progress.step == 0:
-        run.progress.global_losses = list(global_losses)
-    run.train()
+    accelerator = accelerator or start_accelerator()
+    method.to(accelerator.device)
+    embeddings = method.encoder.parts.word_embeddings
+    with TrainedWords(embeddings, train.texts.ids, method.special_ids) as words:
+        run = _Run(method, words, train, dev, settings, folder, fingerprint or {}, accelerator)
+        run.listener = listener or Listener()
+        if resume:
+            run.restore()
+        else:
+            run.checkpoints.forget()
+        if run.progress.step == 0:
+            run.progress.global_losses = list(global_losses)
+        run.train()
+    run.checkpoints.load_best(run.progress)
+    method.eval()
     return run.progress
 
 
@@ -108,6 +113,7 @@ class _Run:
     def __init__(
         self,
         method: TorchMethod,
+        words: TrainedWords,
         train: LabelledTexts,
         dev: LabelledTexts | None,
         settings: TrainingSettings,
@@ -115,14 +121,14 @@ class _Run:
         fingerprint: dict[str, Any],
         accelerator: Accelerator,
     ) -> None:
-        self.method, self.train_texts, self.dev, self.settings = method, train, dev, settings
+        self.method, self.words = method, words
+        self.train_texts, self.dev, self.settings = train, dev, settings
         self.accelerator = accelerator
         self.listener = Listener()
         self.device = accelerator.device
-        _set_dropout(method, settings)
+        method.encoder.set_dropout(settings.attention_dropout, settings.hidden_dropout)
         if method.settings.loss == "balanced" and isinstance(method, HBGL | Multilabel):
             method.label_loss.count(train.gold.sum(axis=0))
-        method.to(self.device)
         self.model: nn.Module = accelerator.prepare_model(method)
         self.optimizer = build_optimizer(
             method, method.label_parameters(), settings, method.encoder.parameters_by_depth()
@@ -167,8 +173,6 @@ class _Run:
         self.progress.seconds = time.perf_counter() - started
         if self.average is not None:
             self.average.swap()
-        self.checkpoints.load_best(self.progress)
-        self.method.eval()
 
     def _batch_of(self, step: int) -> np.ndarray:
         epoch, number = divmod(step, self.batches_per_epoch)
@@ -234,7 +238,8 @@ class _Run:
         every = self.settings.evaluate_every or self.batches_per_epoch
         if self.dev is None or len(self.dev) == 0 or not self._is_due(every):
             return
-        with nullcontext() if self.average is None else self.average.in_place():
+        averages = nullcontext() if self.average is None else self.average.in_place()
+        with averages, self.words.whole():
             self._score(self.dev)
 
     def _score(self, dev: LabelledTexts) -> None:
@@ -285,11 +290,13 @@ class _Run:
         settings = self.settings
         every = settings.save_every or settings.evaluate_every or self.batches_per_epoch
         if self._is_due(every):
-            self.checkpoints.save_last(self.progress)
+            with self.words.whole():
+                self.checkpoints.save_last(self.progress)
 
     def restore(self) -> None:
         """Go on from the last checkpoint, if there is one."""
-        progress = self.checkpoints.restore()
+        with self.words.whole():
+            progress = self.checkpoints.restore()
         if progress is not None:
             self.progress = progress
             self.listener.resumed(progress.step, self.total)
@@ -303,14 +310,3 @@ class _Run:
             self.progress.window = []
         epoch = step / self.batches_per_epoch
         self.listener.stepped(Stepped(step, self.total, epoch, loss, learning_rate, rate, left))
-
-
-def _set_dropout(method: TorchMethod, settings: TrainingSettings) -> None:
-    """Dropout inside attention and of hidden states, as the settings say."""
-    parts = method.encoder.parts
-    for layer in parts.layers:
-        layer.attention_dropout.p = settings.attention_dropout
-    if settings.hidden_dropout is not None:
-        parts.embedding_dropout.p = settings.hidden_dropout
-        for layer in parts.layers:
-            layer.hidden_dropout.p = settings.hidden_dropout
