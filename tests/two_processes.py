@@ -39,12 +39,12 @@ weights that come out are averages.
 """
 LEARNING = dataclasses.replace(
     EXACT,
-    epochs=60,
+    epochs=120,
     batch_size=8,
     learning_rate=1e-2,
     clip=1.0,
     hidden_dropout=None,
-    evaluate_every=15,
+    evaluate_every=30,
 )
 
 
