@@ -39,7 +39,7 @@ weights that come out are averages.
 """
 LEARNING = dataclasses.replace(
     EXACT,
-    epochs=60,
+    epochs=100,
     batch_size=8,
     learning_rate=1e-2,
     clip=1.0,
