@@ -95,7 +95,7 @@ class TrainingSettings:
     )
     learning_rate: float = choice(2e-4, "Peak learning rate.")
     label_learning_rate: float | None = choice(
-        None, "Peak learning rate of label vectors and biases; default: the same."
+        5e-3, "Peak learning rate of label vectors, biases and flat heads; None: the same."
     )
     layer_decay: float = choice(
         1.0, "Rate of each encoder layer: that of the layer above times this (1: all the same)."
