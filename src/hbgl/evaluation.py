@@ -74,7 +74,8 @@ def predict_batches(
 ) -> Iterator[tuple[np.ndarray, Decoded]]:
     """Document indices and answers, on the CPU, of batch after batch.
 
-    :param token_budget: most tokens of a batch, padding included; None: what suits the device.
+    :param token_budget: most tokens of a batch, padding included; None: what suits the device,
+        and less where few texts are to be shared out to its cores.
     :param share: (process, processes): every process takes its batches of the same list.
     """
     process, processes = share
@@ -82,7 +83,8 @@ def predict_batches(
     in_torch = isinstance(method, nn.Module)  # an engine has threads of its own
     count = workers(device) if in_torch else 1
     budget = token_budget or (prediction_tokens(device) if in_torch else forward_tokens(device))
-    if processes == 1:  # several must cut the list alike, whatever their machines are
+    # Several processes must cut the list alike, whatever their machines are.
+    if token_budget is None and processes == 1:
         budget = _shared_out(budget, int(texts.lengths.sum()), count)
     batches = list(prediction_batches(texts.lengths, budget))[process::processes]
 
