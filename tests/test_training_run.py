@@ -140,6 +140,7 @@ def test_label_vectors_start_as_asked(start: Any, how: Any, corpus: CorpusFolder
             "model.label_vectors": start,
             "model.name_vector": how,
             "training.learning_rate": 1e-12,
+            "training.label_learning_rate": None,
             "training.weight_decay": 0.0,
             "training.epochs": 1.0,
         },
@@ -170,7 +171,12 @@ def test_descriptions_come_from_the_corpus_folder(corpus: CorpusFolder, tmp_path
     file = corpus.path / "descriptions.json"
     file.write_text('{"cats": "money of the bank"}', encoding="utf-8")
     still = with_overrides(
-        settings, {"training.learning_rate": 1e-12, "training.weight_decay": 0.0}
+        settings,
+        {
+            "training.learning_rate": 1e-12,
+            "training.label_learning_rate": None,
+            "training.weight_decay": 0.0,
+        },
     )
     model = train_classifier(corpus, still, run_folder=tmp_path / "run", load=tiny)
     words = tiny("").model.get_input_embeddings()
