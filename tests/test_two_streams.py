@@ -103,7 +103,7 @@ def test_texts_read_in_parts_answer_alike(
     batch = random_batch(np.random.default_rng(5), method.taxonomy, documents=9)
     decider = deciding(taxonomy=method.taxonomy)
     whole = method.predict(batch, decider)
-    monkeypatch.setattr("hbgl.text_memory._PASS_TOKENS", tokens)
+    monkeypatch.setattr("hbgl.text_memory.forward_tokens", lambda _: tokens)
     with torch.inference_mode():
         memory = method.encoder.encode_text(method.look_up(batch)[0], batch.lengths)
     covered = [row for piece in memory.pieces for row in range(9)[piece.rows]]

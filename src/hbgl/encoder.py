@@ -21,6 +21,7 @@ from hbgl.families import EncoderParts, Layer, encoder_parts
 from hbgl.text_memory import (
     TextMemory,
     TextPiece,
+    all_rows,
     cut_into_passes,
     label_attention_biases,
     last_queries,
@@ -78,7 +79,9 @@ class TwoStreamEncoder(nn.Module):
 
         In the last layer only keys and values are computed; the rest of it is seen by nobody.
         """
-        return self._read(words, lengths, None, asks=False)[0]
+        passes = self._passes(lengths, words.shape[1])
+        pieces = [self._read(words, lengths, one, None, asks=False)[0] for one in passes]
+        return TextMemory(pieces, lengths)
 
     def encode_text_and_next(
         self, words: torch.Tensor, lengths: torch.Tensor, masked: torch.Tensor
@@ -91,33 +94,39 @@ class TwoStreamEncoder(nn.Module):
         if self.parts.relative_bias is not None:  # the guest's place differs from text to text
             memory = self.encode_text(words, lengths)
             return memory, self.encode_next(memory, 0, None, masked, None)[0]
-        return self._read(words, lengths, masked, asks=True)
+        passes = self._passes(lengths, words.shape[1])
+        read = [self._read(words, lengths, one, masked, asks=True) for one in passes]
+        return TextMemory([piece for piece, _ in read], lengths), all_rows([one for _, one in read])
 
     def first_state(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The last state of position 0 ([CLS]): [B, N, d] -> [B, d], for flat classification."""
-        return self._read(words, lengths, None, asks=True)[1]
+        # Piece by piece, so that the keys and values of a whole batch are never there together.
+        passes = self._passes(lengths, words.shape[1])
+        return all_rows([self._read(words, lengths, one, None, asks=True)[1] for one in passes])
 
     def _read(
-        self, words: torch.Tensor, lengths: torch.Tensor, guest: torch.Tensor | None, *, asks: bool
-    ) -> tuple[TextMemory, torch.Tensor]:
-        """The text stream, piece by piece.
+        self,
+        words: torch.Tensor,
+        lengths: torch.Tensor,
+        one_pass: tuple[slice, int],
+        guest: torch.Tensor | None,
+        *,
+        asks: bool,
+    ) -> tuple[TextPiece, torch.Tensor]:
+        """The text stream over some rows of a batch, cut to a width.
 
         :param guest: [B, 1, d] goes along as position 0, seen by itself alone.
-        :param asks: also compute the last state of position 0, [B, d]; otherwise it is empty.
+        :param asks: also compute the last state of position 0, [rows, d]; otherwise it is empty.
         """
-        pieces: list[TextPiece] = []
-        states: list[torch.Tensor] = []
-        for rows, width in self._passes(lengths, words.shape[1]):
-            own = lengths[rows]
-            hidden, visible = self.embed_text(words[rows, :width], own)
-            if guest is not None:
-                first = self._embed(guest[rows], own[:, None], segment=1)
-                hidden, visible = with_guest(hidden, visible, first)
-            layers, state = self._run_text(hidden, own, visible, guest is not None, asks)
-            seen = visible if guest is None else without_guest(visible, hidden)
-            pieces.append(TextPiece(rows, layers, seen))
-            states.append(state)
-        return TextMemory(pieces, lengths), states[0] if len(states) == 1 else torch.cat(states)
+        rows, width = one_pass
+        own = lengths[rows]
+        hidden, visible = self.embed_text(words[rows, :width], own)
+        if guest is not None:
+            first = self._embed(guest[rows], own[:, None], segment=1)
+            hidden, visible = with_guest(hidden, visible, first)
+        layers, state = self._run_text(hidden, own, visible, guest is not None, asks)
+        seen = visible if guest is None else without_guest(visible, hidden)
+        return TextPiece(rows, layers, seen), state
 
     def _run_text(
         self,
@@ -166,7 +175,9 @@ class TwoStreamEncoder(nn.Module):
         """
         hidden, positions = self.embed_labels(vectors, memory.lengths, offsets)
         biases = [
-            self.label_biases(piece.visible, piece.width, positions[piece.rows], mask)
+            label_attention_biases(
+                self.parts, piece.visible, piece.width, positions[piece.rows], mask
+            )
             for piece in memory.pieces
         ]
         cache: list[KeyValue] = []
@@ -191,8 +202,7 @@ class TwoStreamEncoder(nn.Module):
                 )
                 for piece, bias in zip(memory.pieces, biases, strict=True)
             ]
-            joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
-            hidden = self.finish(layer, hidden, self.joined(layer, joined))
+            hidden = self.finish(layer, hidden, self.joined(layer, all_rows(mixed)))
         return hidden, cache
 
     def encode_next(
@@ -256,12 +266,6 @@ class TwoStreamEncoder(nn.Module):
         """The attention mask of text among text; see :func:`text_attention_bias`."""
         return text_attention_bias(self.parts, width, visible, hide_first)
 
-    def label_biases(
-        self, visible: torch.Tensor | None, width: int, positions: torch.Tensor, mask: torch.Tensor
-    ) -> tuple[torch.Tensor | None, torch.Tensor]:
-        """The attention masks of labels; see :func:`label_attention_biases`."""
-        return label_attention_biases(self.parts, visible, width, positions, mask)
-
     def _key_value(self, layer: Layer, hidden: torch.Tensor) -> KeyValue:
         return self.split_heads(layer.key(hidden)), self.split_heads(layer.value(hidden))
 
@@ -296,10 +300,7 @@ class TwoStreamEncoder(nn.Module):
 
     def joined(self, layer: Layer, mixed: torch.Tensor) -> torch.Tensor:
         """The heads' outputs [B, H, S, k] joined, through the output projection: [B, S, d]."""
-        batch, heads, places, width = mixed.shape
-        output: torch.Tensor = layer.attention_output(
-            mixed.transpose(1, 2).reshape(batch, places, heads * width)
-        )
+        output: torch.Tensor = layer.attention_output(mixed.transpose(1, 2).flatten(2))
         return output
 
     def finish(self, layer: Layer, hidden: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:

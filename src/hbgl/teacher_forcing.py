@@ -15,7 +15,7 @@ import torch
 from hbgl.attending import attend, attend_both
 from hbgl.attention import label_training_mask
 from hbgl.encoder import TwoStreamEncoder
-from hbgl.text_memory import TextMemory, last_queries
+from hbgl.text_memory import TextMemory, label_attention_biases, last_queries
 
 __all__ = ["states_after_text", "states_with_text"]
 
@@ -47,7 +47,7 @@ def states_with_text(
     text, seen = encoder.embed_text(words, lengths)
     labels, positions = encoder.embed_labels(vectors, lengths, offsets)
     text_bias = encoder.text_bias(width, seen)
-    label_biases = encoder.label_biases(seen, width, positions, visible)
+    label_biases = label_attention_biases(encoder.parts, seen, width, positions, visible)
     rows = [batch * width, batch * new]
     hidden = torch.cat([text.reshape(-1, size), labels.reshape(-1, size)])
 

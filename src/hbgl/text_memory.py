@@ -13,20 +13,20 @@ import torch
 from torch.nn import functional
 
 from hbgl.attending import KeyValue
+from hbgl.batching import forward_tokens
 from hbgl.families import EncoderParts
 
 __all__ = [
     "TextMemory",
     "TextPiece",
+    "all_rows",
     "cut_into_passes",
     "label_attention_biases",
     "last_queries",
     "text_attention_bias",
+    "with_guest",
     "without_guest",
 ]
-
-_PASS_TOKENS = 4096
-"""Padded tokens that go through the text stream at once on a CPU: what suits its caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,19 @@ def cut_into_passes(lengths: torch.Tensor, width: int) -> list[tuple[slice, int]
     if lengths.device.type != "cpu" or torch.is_grad_enabled():
         return [(slice(0, len(lengths)), width)]
     parts: list[tuple[slice, int]] = []
-    start, widest = 0, 0
+    most, start, widest = forward_tokens(lengths.device), 0, 0
     for row, length in enumerate(lengths.tolist()):
         wider = max(widest, length)
-        if row > start and (row + 1 - start) * wider > _PASS_TOKENS:
+        if row > start and (row + 1 - start) * wider > most:
             parts.append((slice(start, row), widest))
             start, wider = row, length
         widest = wider
     return [*parts, (slice(start, len(lengths)), widest)]
+
+
+def all_rows(parts: list[torch.Tensor]) -> torch.Tensor:
+    """What was computed pass by pass, one after the other."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def text_attention_bias(

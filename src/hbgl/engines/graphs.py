@@ -126,8 +126,9 @@ class _StepGraph(nn.Module):
         encoder, layers = self.encoder, len(self.encoder.parts.layers)
         text, past = _pairs(memory[: 2 * layers]), _pairs(memory[2 * layers :])
         before, new = past[0][0].shape[2], vectors.shape[1]
-        positions = lengths[:, None] + torch.arange(before, before + new)[None, :]
-        hidden = encoder._embed(vectors, positions, segment=1)
+        hidden, positions = encoder.embed_labels(
+            vectors, lengths, torch.arange(before, before + new)
+        )
         on_text, on_labels = self._biases(text[0][0].shape[2], lengths, positions, before)
         grown: list[torch.Tensor] = []
         for number, layer in enumerate(encoder.parts.layers):
